@@ -80,7 +80,9 @@ struct TypeExpr {
   Name space;                     ///< gmem | smem | acc | tmem | regs, when written
   Name base;                      ///< dtype, dtype parameter, barrier, cluster_barrier, semaphore, index, int
   std::vector<ExprId> dims;
-  bool brackets = false;          ///< `f32[]`-less types are scalars
+  bool brackets = false;          ///< without brackets the type is a scalar
+  bool any_shape = false;         ///< `T[...]` in the signature of a fn: a scalar or a tile of any shape. All `...` of one call
+                                  ///< that are not scalars have the same shape; a result `T[...]` has it too
   std::vector<TypeId> tuple;      ///< non-empty: a tuple type, `base` is absent
 };
 
