@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -123,7 +124,7 @@ class DiagnosticBuilder {
   DiagnosticBuilder& fix(std::string message, std::vector<Edit> edits);
 
  private:
-  Diagnostic* d_;  // null when the report was muted
+  Diagnostic* d_;
 };
 
 /// Collects diagnostics. One mistake, one error: a second diagnostic of the same code, span and message is dropped.
@@ -144,7 +145,7 @@ class Diagnostics {
 
  private:
   std::vector<Diagnostic> list_;
-  std::vector<std::uint64_t> seen_;  // hashes of what was reported, for dropping duplicates
+  std::unordered_set<std::uint64_t> seen_;  // hashes of what was reported, for dropping duplicates
   Diagnostic dropped_;
   int errors_ = 0;
 };
