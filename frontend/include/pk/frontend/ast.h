@@ -251,6 +251,7 @@ struct Test { Name name; Block body; };
 struct Item {
   Span span;                                     ///< of the whole item, without its doc comment
   std::string doc;                               ///< text of the `///` lines above it
+  bool broken = false;                           ///< has syntax errors (reported): its name and head may be used, its body not
   std::variant<Import, Const, MeshItem, Function, Kernel, Test> node;
 };
 
