@@ -3,7 +3,6 @@
 #include <antlr4-runtime.h>
 
 #include "ast_builder.h"
-#include "byte_stream.h"
 
 namespace pk {
 namespace {
@@ -118,21 +117,18 @@ void check_brackets(FileId file, ItemTokens& item, Diagnostics& diags) {
 
 }  // namespace
 
-TokenList lex(const Sources& sources, FileId file, Diagnostics& diags) {
-  if (!check_encoding(sources, file, diags)) return {};
-  ByteStream stream(sources.text(file));
-  PkLexer lexer(&stream);
-  lexer.removeErrorListeners();
+TokenList Lexer::tokens(Diagnostics& diags) {
+  if (!check_encoding(sources_, file_, diags)) return {};
   TokenList tokens;
   Span stray;
   const auto flush = [&] {
     if (!stray.valid()) return;
-    diags.report<diag::stray_text>(stray, sources.text(stray));
+    diags.report<diag::stray_text>(stray, sources_.text(stray));
     stray = {};
   };
-  for (auto token = lexer.nextToken(); token->getType() != antlr4::Token::EOF; token = lexer.nextToken()) {
+  for (auto token = lexer_.nextToken(); token->getType() != antlr4::Token::EOF; token = lexer_.nextToken()) {
     if (stray.valid() && (token->getType() != PkLexer::STRAY || token->getStartIndex() != stray.end)) flush();
-    if (!report_faulty(file, *token, stray, diags)) tokens.push_back(std::move(token));
+    if (!report_faulty(file_, *token, stray, diags)) tokens.push_back(std::move(token));
   }
   flush();
   return tokens;

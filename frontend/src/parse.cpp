@@ -153,7 +153,8 @@ ast::Ast parse(const Sources& sources, FileId file, Diagnostics& diags) {
   ast::Ast tree;
   tree.file = file;
   try {
-    std::vector<ItemTokens> items = split_items(sources, file, lex(sources, file, diags), diags);
+    Lexer lexer(sources, file);
+    std::vector<ItemTokens> items = split_items(sources, file, lexer.tokens(diags), diags);
     ItemParser parser(sources, tree, diags);
     for (ItemTokens& item : items) parser.parse(std::move(item));
   } catch (const std::exception& e) {
