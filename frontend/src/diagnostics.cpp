@@ -30,27 +30,27 @@ const DiagnosticInfo* find_diagnostic(int code) {
 std::string code_name(int code) { return fmt::format("PK{:04}", code); }
 
 DiagnosticBuilder& DiagnosticBuilder::at(std::string text) {
-  d_->span_label = std::move(text);
+  if (d_ != nullptr) d_->span_label = std::move(text);
   return *this;
 }
 
 DiagnosticBuilder& DiagnosticBuilder::label(Span span, std::string message) {
-  if (span.valid()) d_->labels.push_back({span, std::move(message)});
+  if (d_ != nullptr && span.valid()) d_->labels.push_back({span, std::move(message)});
   return *this;
 }
 
 DiagnosticBuilder& DiagnosticBuilder::note(std::string text) {
-  d_->notes.push_back(std::move(text));
+  if (d_ != nullptr) d_->notes.push_back(std::move(text));
   return *this;
 }
 
 DiagnosticBuilder& DiagnosticBuilder::help(std::string text) {
-  d_->help.push_back(std::move(text));
+  if (d_ != nullptr) d_->help.push_back(std::move(text));
   return *this;
 }
 
 DiagnosticBuilder& DiagnosticBuilder::fix(std::string message, std::vector<Edit> edits) {
-  d_->fixes.push_back({std::move(message), std::move(edits)});
+  if (d_ != nullptr) d_->fixes.push_back({std::move(message), std::move(edits)});
   return *this;
 }
 

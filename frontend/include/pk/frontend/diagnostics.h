@@ -124,7 +124,7 @@ class DiagnosticBuilder {
   DiagnosticBuilder& fix(std::string message, std::vector<Edit> edits);
 
  private:
-  Diagnostic* d_;
+  Diagnostic* d_;  // null for a report that nobody will see
 };
 
 /// Collects diagnostics. One mistake, one error: a second diagnostic of the same code, span and message is dropped.
