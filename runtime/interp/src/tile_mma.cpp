@@ -175,7 +175,7 @@ bool can_multiply(Dtype a, Dtype b, Dtype acc) {
   if (acc == Dtype::f32) return (is_narrow(a) && is_narrow(b)) || (a == Dtype::f32 && b == Dtype::f32);
   if (acc == Dtype::f16) return is_narrow(a) && is_narrow(b);
   if (acc == Dtype::i32) return is_byte(a) && is_byte(b);
-  return acc == Dtype::f64 && a == Dtype::f64 && b == Dtype::f64;
+  return (acc == Dtype::f64 || acc == Dtype::i64) && a == acc && b == acc;
 }
 
 void multiply_add(Dtype acc_dtype, std::byte* acc, std::int64_t acc_row_stride, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -185,6 +185,7 @@ void multiply_add(Dtype acc_dtype, std::byte* acc, std::int64_t acc_row_stride, 
   if (acc_dtype == Dtype::f32) return multiply_panels(reinterpret_cast<float*>(acc), stride_in(4), m, n, k, a, b, tf32);
   if (acc_dtype == Dtype::f64) return multiply_panels(reinterpret_cast<double*>(acc), stride_in(8), m, n, k, a, b, false);
   // Unsigned arithmetic wraps as the accumulator does; the operands are sign-extended into it.
+  if (acc_dtype == Dtype::i64) return multiply_panels(reinterpret_cast<std::uint64_t*>(acc), stride_in(8), m, n, k, a, b, false);
   if (acc_dtype == Dtype::i32) return multiply_panels(reinterpret_cast<std::uint32_t*>(acc), stride_in(4), m, n, k, a, b, false);
   std::vector<float> wide(static_cast<std::size_t>(m * n));
   for (std::int64_t i = 0; i < m; ++i) {

@@ -9,13 +9,16 @@
 
 #include "pk/interp/interp.h"
 #include "pk/runtime/array.h"
+#include "pk/runtime/backend.h"
+#include "pk/runtime/kernel_cache.h"
 #include "pk/sema/sema.h"
 
 namespace pk::runtime {
 
 /// Where and how kernels run. `launch` failures are diagnostics (PK09xx, or compile-time ones of the instance).
 struct RunOptions {
-  std::string backend = "interp";      ///< "interp" or "cuda"
+  std::string backend = "interp";      ///< "interp", or the name of `device`
+  Backend* device = nullptr;           ///< runs kernels when `backend` is not "interp"; without one their tests are skipped
   interp::Options interp;
   ir::Target target = ir::sm_90a;
 };
@@ -40,12 +43,12 @@ struct TestResult {
   std::string skip_reason;
 };
 
+/// Runs one test. `cache` (of this module and target) lets tests share compiled kernels; without it each test has its own.
 [[nodiscard]] TestResult run_test(const Sources& sources, const sema::Module& module, const ast::Test& test,
-                                  const RunOptions& options);
+                                  const RunOptions& options, KernelCache* cache = nullptr);
 
 /// One launch from outside a test (`pkc run`): inputs are the `in` and `inout` arguments in order; returns the `out` and
 /// `inout` arrays in order, or nothing after an error. Compiled kernels are cached in `cache` when given.
-class KernelCache;
 struct LaunchRequest {
   const ast::Kernel* kernel = nullptr;
   std::vector<sema::ExplicitGeneric> generics;
