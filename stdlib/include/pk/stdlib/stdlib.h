@@ -4,12 +4,10 @@
 #include <span>
 #include <string_view>
 
+#include "pk/frontend/embedded_text.h"
+
 namespace pk {
 
-struct EmbeddedText {
-  std::string_view name;
-  std::string_view text;
-};
 
 /// The modules by name without `std.`: "math", "reduce", "schedule".
 [[nodiscard]] std::span<const EmbeddedText> stdlib_texts();
