@@ -331,6 +331,7 @@ class Elaborator {
   void blocked_mesh(const ast::BlockedGrid& grid);
   void add_axis(const ast::Name& name, Val val);
   void where_clauses(const ast::Kernel& kernel);
+  void report_unbound_dims(const ast::Kernel& kernel);
   void kernel_body(const ast::Kernel& kernel);
 
   const Module& module_;
@@ -354,6 +355,7 @@ class Elaborator {
   std::size_t block_base_ = 0;                 // first binding of the innermost block
   std::vector<std::pair<std::string, Val>> axes_;   // visible everywhere in the kernel
   std::vector<Sym> axis_extents_;
+  std::vector<ast::Name> unbound_dims_;
   rules::MeshInfo mesh_info_;
   std::vector<ir::Value> launch_yields_;            // extents of the mesh axes, then computed extents of parameters
   std::vector<std::pair<std::size_t, Sym>> computed_dims_;

@@ -74,12 +74,7 @@ void Elaborator::collect_dims(const ast::Kernel& kernel, const Bindings& binding
       declare(dim.name, Val::integer(Sym(fixed->second), true));
       continue;
     }
-    if (!dim.bound) {
-      error<diag::unbound_dimension>(dim.name.span, name)
-          .help(fmt::format("make it a parameter that the launch gives: `kernel {}<{}: int>(…)`, `launch {}<128>(…)`", kernel.name.text, name, kernel.name.text));
-      declare(dim.name, Val::poison());
-      continue;
-    }
+    if (!dim.bound) unbound_dims_.push_back(dim.name);
     kernel_.dims.emplace_back(name);
     declare(dim.name, Val::integer(syms_.dim(name, static_cast<std::int64_t>(kernel_.dims.size() - 1)), true));
   }
@@ -231,7 +226,17 @@ ir::Kernel Elaborator::elaborate_kernel(const ast::Kernel& kernel, const Binding
     kernel_body(kernel);
   }
   frames_.pop_back();
+  report_unbound_dims(kernel);
   return std::move(kernel_);
+}
+
+// Said last, and only if there is nothing else: a kernel with other mistakes is not about to be launched.
+void Elaborator::report_unbound_dims(const ast::Kernel& kernel) {
+  if (errors_ > 0) return;
+  for (const ast::Name& dim : unbound_dims_) {
+    error<diag::unbound_dimension>(dim.span, dim.text)
+        .help(fmt::format("make it a parameter that the launch gives: `kernel {}<{}: int>(…)`, `launch {}<128>(…)`", kernel.name.text, dim.text, kernel.name.text));
+  }
 }
 
 void Elaborator::kernel_body(const ast::Kernel& kernel) {
