@@ -1,7 +1,7 @@
 #include "pk/runtime/array.h"
 
-#include "pk/ir/numerics.h"
 #include "pk/frontend/diagnostics.h"
+#include "pk/ir/numerics.h"
 
 namespace pk::runtime {
 namespace {
@@ -17,7 +17,9 @@ constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U;
 
 /// 64 random bits of place `i` under `seed`: SplitMix64's sequence, started from the mixed seed, so that seeds next to
 /// each other have nothing in common.
-constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t i) { return mix(mix(seed + golden) + (i + 1) * golden); }
+constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t i) {
+  return mix(mix(seed + golden) + (i + 1) * golden);
+}
 
 /// Uniform in [0, 1): the upper 53 bits.
 double unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
@@ -55,7 +57,8 @@ Array random_array(ir::Dtype dtype, const ir::Shape& shape, std::uint64_t seed, 
     } else {
       const std::int64_t first = ir::convert_value<std::int64_t>(low);
       // A count of 0 stands for all 2^64 values.
-      const std::uint64_t count = static_cast<std::uint64_t>(ir::convert_value<std::int64_t>(high)) - static_cast<std::uint64_t>(first) + 1;
+      const std::uint64_t count =
+          static_cast<std::uint64_t>(ir::convert_value<std::int64_t>(high)) - static_cast<std::uint64_t>(first) + 1;
       for (std::int64_t i = 0; i < n; ++i) {
         const std::uint64_t bits = random_bits(seed, static_cast<std::uint64_t>(i));
         const std::uint64_t offset = count == 0 ? bits : multiply_high(bits, count);

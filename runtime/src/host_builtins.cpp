@@ -1,5 +1,5 @@
-// Builtins in test items: the elementwise operations come from the operation table; those with arguments of their own are
-// here.
+// Builtins in test items: the elementwise operations come from the operation table; those with arguments of their own
+// are here.
 
 #include <fmt/format.h>
 
@@ -37,7 +37,8 @@ bool is_reduction_call(std::string_view name, const ast::Call& node) {
 }  // namespace
 
 std::optional<HostEvaluator::Arguments> HostEvaluator::match(const ast::Call& node, std::string_view callee,
-                                                             std::initializer_list<std::string_view> names, std::size_t required, Span span) {
+                                                             std::initializer_list<std::string_view> names,
+                                                             std::size_t required, Span span) {
   Arguments matched(names.size());
   std::size_t next = 0;
   for (const ast::Arg& arg : node.args) {
@@ -53,7 +54,8 @@ std::optional<HostEvaluator::Arguments> HostEvaluator::match(const ast::Call& no
       ++next;
     }
     if (at >= names.size() || matched[at].valid()) {
-      report<diag::wrong_argument_count>(span_of(arg.value), fmt::format("`{}` has no parameter for this argument", callee))
+      report<diag::wrong_argument_count>(span_of(arg.value),
+                                         fmt::format("`{}` has no parameter for this argument", callee))
           .help(fmt::format("its parameters are {}", fmt::join(names, ", ")));
       return std::nullopt;
     }
@@ -74,7 +76,8 @@ std::optional<Value> HostEvaluator::builtin(std::string_view name, const ast::Ca
   if (name == "concat") return concat_call(node, span);
   if (name == "random") return random_call(node, span);
   if (name == "iota" || name == "full" || name == "zeros" || name == "bitcast") return make_call(name, node, span);
-  if (name == "transpose" || name == "reshape" || name == "broadcast" || name == "matmul" || name == "layout_cast") return shape_call(name, node, span);
+  if (name == "transpose" || name == "reshape" || name == "broadcast" || name == "matmul" || name == "layout_cast")
+    return shape_call(name, node, span);
   if (name == "print") return print_call(node);
   if (name == "assert") return assert_call(node, span);
   if (name == "expect_equal" || name == "expect_close") return expect_call(name == "expect_close", node, span);
@@ -91,8 +94,9 @@ std::optional<Value> HostEvaluator::builtin(std::string_view name, const ast::Ca
 std::optional<Value> HostEvaluator::elementwise_call(Op op, const ast::Call& node, Span span) {
   const ir::OpInfo& row = ir::info(op);
   if (static_cast<int>(node.args.size()) != row.min_operands) {
-    report<diag::wrong_argument_count>(span, fmt::format("`{}` takes {} argument{}, {} given", row.spelling, row.min_operands,
-                                                         row.min_operands == 1 ? "" : "s", node.args.size()))
+    report<diag::wrong_argument_count>(span,
+                                       fmt::format("`{}` takes {} argument{}, {} given", row.spelling, row.min_operands,
+                                                   row.min_operands == 1 ? "" : "s", node.args.size()))
         .help(fmt::format("its form is `{}`", row.signature));
     return std::nullopt;
   }
@@ -115,7 +119,8 @@ std::optional<Value> HostEvaluator::select_call(const ast::Call& node, Span span
   std::optional<Array> condition = eval_array((*args)[0]);
   if (!condition) return std::nullopt;
   if (condition->dtype != Dtype::boolean) {
-    report<diag::type_mismatch>(span_of((*args)[0]), fmt::format("the condition of `select` is a bool, this is `{}`", type_text(*condition)));
+    report<diag::type_mismatch>(
+        span_of((*args)[0]), fmt::format("the condition of `select` is a bool, this is `{}`", type_text(*condition)));
     return std::nullopt;
   }
   std::vector<Array> operands{std::move(*condition)};
@@ -159,7 +164,8 @@ std::optional<Value> HostEvaluator::concat_call(const ast::Call& node, Span span
     }
   }
   if (!axis || parts.empty()) {
-    report<diag::wrong_argument_count>(span, "`concat` needs arrays and an `axis`").help("its form is `concat(a, b, axis = n)`");
+    report<diag::wrong_argument_count>(span, "`concat` needs arrays and an `axis`")
+        .help("its form is `concat(a, b, axis = n)`");
     return std::nullopt;
   }
   return checked(concat(std::move(parts), *axis), span);
@@ -182,7 +188,8 @@ std::optional<Value> HostEvaluator::random_call(const ast::Call& node, Span span
     bounds[i] = *bound;
   }
   if (!(bounds[0] <= bounds[1])) {
-    report<diag::bad_argument>(span, fmt::format("`random` from {} to {}: `lo` is larger than `hi`", bounds[0], bounds[1]));
+    report<diag::bad_argument>(span,
+                               fmt::format("`random` from {} to {}: `lo` is larger than `hi`", bounds[0], bounds[1]));
     return std::nullopt;
   }
   if (Result<Array> room = checked_array(type->dtype, type->shape); !room) return checked(std::move(room), span);
@@ -212,7 +219,8 @@ std::optional<Value> HostEvaluator::make_call(std::string_view name, const ast::
   const std::optional<Value> adapted = checked(adapt(*value, type->dtype), span_of((*args)[1]));
   if (!adapted) return std::nullopt;
   if (!value->shape.empty()) {
-    report<diag::shape_mismatch>(span_of((*args)[1]), fmt::format("`full` repeats one value, this is `{}`", type_text(*value)));
+    report<diag::shape_mismatch>(span_of((*args)[1]),
+                                 fmt::format("`full` repeats one value, this is `{}`", type_text(*value)));
     return std::nullopt;
   }
   return checked(broadcast_to(*adapted->array(), type->shape), span);
@@ -220,8 +228,10 @@ std::optional<Value> HostEvaluator::make_call(std::string_view name, const ast::
 
 std::optional<Value> HostEvaluator::shape_call(std::string_view name, const ast::Call& node, Span span) {
   const bool needs_two = name != "transpose";
-  const std::string_view second = name == "transpose" ? "axes" : (name == "matmul" ? "b" : (name == "layout_cast" ? "layout" : "shape"));
-  const std::optional<Arguments> args = match(node, name, {name == "matmul" ? "a" : "x", second}, needs_two ? 2 : 1, span);
+  const std::string_view second =
+      name == "transpose" ? "axes" : (name == "matmul" ? "b" : (name == "layout_cast" ? "layout" : "shape"));
+  const std::optional<Arguments> args =
+      match(node, name, {name == "matmul" ? "a" : "x", second}, needs_two ? 2 : 1, span);
   if (!args) return std::nullopt;
   std::optional<Array> x = eval_array((*args)[0]);
   if (!x) return std::nullopt;

@@ -45,12 +45,14 @@ std::optional<Value> HostEvaluator::call(const ast::Call& node, Span span) {
     return std::nullopt;
   }
   const ast::Name& name = named != nullptr ? named->name : member->name;
-  if (const sema::FunctionRef function = find_function(name.text); function.function != nullptr) return function_call(function, node, span);
+  if (const sema::FunctionRef function = find_function(name.text); function.function != nullptr)
+    return function_call(function, node, span);
   bool known = false;
   std::optional<Value> result = builtin(name.text, node, span, known);
   if (known) return result;
   if (sema::find_kernel(module_, name.text) != nullptr) {
-    report<diag::wrong_kind_of_name>(name.span, name.text, "a kernel", "a function").help(fmt::format("write `launch {}(…)`", name.text));
+    report<diag::wrong_kind_of_name>(name.span, name.text, "a kernel", "a function")
+        .help(fmt::format("write `launch {}(…)`", name.text));
   } else {
     report<diag::unknown_function>(name.span, name.text);
   }
@@ -78,7 +80,9 @@ std::optional<Value> HostEvaluator::function_call(const sema::FunctionRef& found
       ++next;
     }
     if (at >= given.size() || given[at]) {
-      report<diag::wrong_argument_count>(span_of(arg.value), fmt::format("`{}` takes {} arguments, {} given", function.name.text, given.size(), node.args.size()));
+      report<diag::wrong_argument_count>(
+          span_of(arg.value),
+          fmt::format("`{}` takes {} arguments, {} given", function.name.text, given.size(), node.args.size()));
       return std::nullopt;
     }
     given[at] = eval(arg.value);
@@ -88,11 +92,14 @@ std::optional<Value> HostEvaluator::function_call(const sema::FunctionRef& found
   for (std::size_t i = 0; i < given.size(); ++i) {
     const ast::Param& param = function.params[i];
     if (param.mode == ast::Mode::out || param.mode == ast::Mode::inout) {
-      report<diag::not_supported>(span, fmt::format("`{}` writes to its parameter `{}`: it can be called in kernels only", function.name.text, param.name.text));
+      report<diag::not_supported>(
+          span, fmt::format("`{}` writes to its parameter `{}`: it can be called in kernels only", function.name.text,
+                            param.name.text));
       return std::nullopt;
     }
     if (!given[i]) {
-      report<diag::wrong_argument_count>(span, fmt::format("`{}` needs an argument for `{}`", function.name.text, param.name.text));
+      report<diag::wrong_argument_count>(
+          span, fmt::format("`{}` needs an argument for `{}`", function.name.text, param.name.text));
       return std::nullopt;
     }
     values.push_back(std::move(*given[i]));
@@ -109,21 +116,25 @@ std::optional<Value> HostEvaluator::function_call(const sema::FunctionRef& found
   if (bind_parameters(function, std::move(values), span) && check_where(function)) {
     const Flow flow = run(function.body);
     if (flow != Flow::stop) {
-      result = as_declared(std::move(frames_.back().returned), flow == Flow::return_ ? function.result : ast::TypeId{}, function.name.span);
+      result = as_declared(std::move(frames_.back().returned), flow == Flow::return_ ? function.result : ast::TypeId{},
+                           function.name.span);
     }
   }
   frames_.pop_back();
   return result;
 }
 
-bool HostEvaluator::bind_generics(const ast::Function& function, const ast::Call& node, const std::vector<Value>& values, Frame& frame, Span span) {
+bool HostEvaluator::bind_generics(const ast::Function& function, const ast::Call& node,
+                                  const std::vector<Value>& values, Frame& frame, Span span) {
   Scope& bound = frame.scopes.back();
   std::size_t next = 0;
   for (const ast::Arg& arg : node.generics) {
-    const ast::Generic* generic = arg.name.present() ? find_generic(function, arg.name.text)
-                                  : next < function.generics.size() ? &function.generics[next++] : nullptr;
+    const ast::Generic* generic = arg.name.present()                ? find_generic(function, arg.name.text)
+                                  : next < function.generics.size() ? &function.generics[next++]
+                                                                    : nullptr;
     if (generic == nullptr) {
-      report<diag::bad_generic>(span_of(arg.value), fmt::format("`{}` has no generic parameter for this", function.name.text));
+      report<diag::bad_generic>(span_of(arg.value),
+                                fmt::format("`{}` has no generic parameter for this", function.name.text));
       return false;
     }
     std::optional<Value> value = eval(arg.value);
@@ -144,18 +155,22 @@ bool HostEvaluator::bind_generics(const ast::Function& function, const ast::Call
     } else if (found == bound.end()) {
       report<diag::missing_generic>(span, generic.name.text);
       return false;
-    } else if (const ir::Dtype* dtype = found->second.value.dtype(); dtype != nullptr && !has_kind(generic, ir::spelling(*dtype))) {
-      report<diag::bad_generic>(span, fmt::format("`{}` of `{}` cannot be `{}`", generic.name.text, function.name.text, ir::spelling(*dtype)));
+    } else if (const ir::Dtype* dtype = found->second.value.dtype();
+               dtype != nullptr && !has_kind(generic, ir::spelling(*dtype))) {
+      report<diag::bad_generic>(span, fmt::format("`{}` of `{}` cannot be `{}`", generic.name.text, function.name.text,
+                                                  ir::spelling(*dtype)));
       return false;
     } else if ((dtype == nullptr) != is_int_generic(generic)) {
-      report<diag::bad_generic>(span, fmt::format("`{}` of `{}` cannot be {}", generic.name.text, function.name.text, found->second.value.describe()));
+      report<diag::bad_generic>(span, fmt::format("`{}` of `{}` cannot be {}", generic.name.text, function.name.text,
+                                                  found->second.value.describe()));
       return false;
     }
   }
   return true;
 }
 
-bool HostEvaluator::deduce(const ast::Ast& tree, const ast::Function& function, ast::TypeId type, const Value& value, Scope& generics) {
+bool HostEvaluator::deduce(const ast::Ast& tree, const ast::Function& function, ast::TypeId type, const Value& value,
+                           Scope& generics) {
   const Array* array = value.array();
   if (!type.valid() || array == nullptr) return true;
   const ast::TypeExpr& declared = tree[type];
@@ -199,10 +214,12 @@ std::optional<std::vector<sema::ExplicitGeneric>> HostEvaluator::launch_generics
     sema::ExplicitGeneric generic{std::string(arg.name.text), std::int64_t{0}, span_of(arg.value)};
     if (const ir::Dtype* dtype = value->dtype()) {
       generic.value = *dtype;
-    } else if (const Array* array = value->array(); array != nullptr && array->shape.empty() && ir::is_integer(array->dtype)) {
+    } else if (const Array* array = value->array();
+               array != nullptr && array->shape.empty() && ir::is_integer(array->dtype)) {
       generic.value = scalar_of(*array).as_int();
     } else {
-      report<diag::bad_generic>(span_of(arg.value), fmt::format("a generic argument is an integer or a type, this is {}", value->describe()));
+      report<diag::bad_generic>(
+          span_of(arg.value), fmt::format("a generic argument is an integer or a type, this is {}", value->describe()));
       return std::nullopt;
     }
     generics.push_back(std::move(generic));
@@ -223,7 +240,8 @@ std::optional<Value> HostEvaluator::launch_kernel(const ast::Launch& node, Span 
   request.generics = std::move(*generics);
   for (const ast::Arg& arg : node.args) {
     if (arg.name.present()) {
-      report<diag::unknown_argument>(arg.name.span, node.kernel.text, arg.name.text).help("arguments of a launch are given in order");
+      report<diag::unknown_argument>(arg.name.span, node.kernel.text, arg.name.text)
+          .help("arguments of a launch are given in order");
       return std::nullopt;
     }
     std::optional<Array> input = eval_array(arg.value);
@@ -231,8 +249,9 @@ std::optional<Value> HostEvaluator::launch_kernel(const ast::Launch& node, Span 
     request.inputs.push_back(std::move(*input));
   }
   if (options_.backend != "interp") {
-    result_.skip_reason = options_.device == nullptr ? fmt::format("there is no back end `{}` in this build", options_.backend)
-                                                     : options_.device->unavailable_reason();
+    result_.skip_reason = options_.device == nullptr
+                              ? fmt::format("there is no back end `{}` in this build", options_.backend)
+                              : options_.device->unavailable_reason();
     if (!result_.skip_reason.empty()) return std::nullopt;
   }
   std::optional<std::vector<Array>> outputs = launch(sources_, module_, request, options_, &cache_, *diags_);

@@ -1,8 +1,8 @@
 #pragma once
 // The evaluator of test items: walks statements and expressions of the tree over host arrays. Used by run_test only.
 // Mistakes are reported with their span and end the test; nothing that a test contains can crash it.
-// The member functions stand in host_statements.cpp, host_expr.cpp, host_index.cpp, host_builtins.cpp, host_calls.cpp and
-// host_expect.cpp.
+// The member functions stand in host_statements.cpp, host_expr.cpp, host_index.cpp, host_builtins.cpp, host_calls.cpp
+// and host_expect.cpp.
 
 #include <initializer_list>
 #include <map>
@@ -25,7 +25,8 @@ enum class Flow : std::uint8_t { next, break_, continue_, return_, stop };
 
 class HostEvaluator {
  public:
-  HostEvaluator(const Sources& sources, const sema::Module& module, const RunOptions& options, KernelCache& cache, TestResult& result);
+  HostEvaluator(const Sources& sources, const sema::Module& module, const RunOptions& options, KernelCache& cache,
+                TestResult& result);
 
   /// Runs the body of a test; `stop` when it failed.
   Flow run(const ast::Block& block);
@@ -42,7 +43,7 @@ class HostEvaluator {
     const ast::Ast* tree = nullptr;
     std::vector<Scope> scopes;
     std::string_view function;
-    Span call;                  ///< invalid for the test itself and for constants
+    Span call;  ///< invalid for the test itself and for constants
     Value returned;
   };
   /// A type as an argument: `f32[3, 4]`, or `f32`.
@@ -98,12 +99,14 @@ class HostEvaluator {
   std::optional<Value> assert_call(const ast::Call& node, Span span);
   std::optional<Value> expect_call(bool close, const ast::Call& node, Span span);
   std::optional<Value> function_call(const sema::FunctionRef& function, const ast::Call& node, Span span);
-  bool bind_generics(const ast::Function& function, const ast::Call& node, const std::vector<Value>& values, Frame& frame, Span span);
-  bool deduce(const ast::Ast& tree, const ast::Function& function, ast::TypeId type, const Value& value, Scope& generics);
+  bool bind_generics(const ast::Function& function, const ast::Call& node, const std::vector<Value>& values,
+                     Frame& frame, Span span);
+  bool deduce(const ast::Ast& tree, const ast::Function& function, ast::TypeId type, const Value& value,
+              Scope& generics);
   bool bind_parameters(const ast::Function& function, std::vector<Value> values, Span span);
   bool check_where(const ast::Function& function);
-  std::optional<Arguments> match(const ast::Call& node, std::string_view callee, std::initializer_list<std::string_view> names,
-                                 std::size_t required, Span span);
+  std::optional<Arguments> match(const ast::Call& node, std::string_view callee,
+                                 std::initializer_list<std::string_view> names, std::size_t required, Span span);
   sema::FunctionRef find_function(std::string_view name) const;
   std::optional<Value> launch_kernel(const ast::Launch& node, Span span);
   std::optional<std::vector<sema::ExplicitGeneric>> launch_generics(const ast::Launch& node);
@@ -127,9 +130,9 @@ class HostEvaluator {
   KernelCache& cache_;
   TestResult& result_;
   Diagnostics own_diags_;
-  Diagnostics* diags_ = &own_diags_;      ///< changed inside expect_error
+  Diagnostics* diags_ = &own_diags_;  ///< changed inside expect_error
   std::vector<Frame> frames_;
-  std::vector<DivisionGuard> guards_;     ///< of the `select` calls being evaluated
+  std::vector<DivisionGuard> guards_;  ///< of the `select` calls being evaluated
 };
 
 }  // namespace pk::runtime

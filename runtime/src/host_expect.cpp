@@ -50,14 +50,16 @@ std::optional<Value> HostEvaluator::expect_call(bool close, const ast::Call& nod
     return std::nullopt;
   }
   if (sides[0].shape != sides[1].shape) {
-    report<diag::shape_mismatch>(span, fmt::format("`{}` and `{}` have different shapes", type_text(sides[0]), type_text(sides[1])));
+    report<diag::shape_mismatch>(
+        span, fmt::format("`{}` and `{}` have different shapes", type_text(sides[0]), type_text(sides[1])));
     return std::nullopt;
   }
   compare(sides[0], sides[1], close ? std::optional(tolerances[0]) : std::nullopt, tolerances[1], span);
   return Value();
 }
 
-void HostEvaluator::compare(const Array& got, const Array& expected, std::optional<double> rtol, double atol, Span span) {
+void HostEvaluator::compare(const Array& got, const Array& expected, std::optional<double> rtol, double atol,
+                            Span span) {
   constexpr std::size_t shown = 8;
   Mismatch mismatch;
   mismatch.total = got.size();
@@ -83,7 +85,8 @@ Flow HostEvaluator::expect_error(const ast::ExpectError& node, Span span) {
   const std::optional<Value> wanted = eval(node.code);
   if (!wanted) return Flow::stop;
   if (wanted->text() == nullptr) {
-    report<diag::bad_argument>(span_of(node.code), "a code such as \"PK0907\" or a class such as \"launch\" is expected here");
+    report<diag::bad_argument>(span_of(node.code),
+                               "a code such as \"PK0907\" or a class such as \"launch\" is expected here");
     return Flow::stop;
   }
   Diagnostics inside;
@@ -93,7 +96,9 @@ Flow HostEvaluator::expect_error(const ast::ExpectError& node, Span span) {
   diags_ = outside;
   if (result_.mismatch || !result_.skip_reason.empty()) return Flow::stop;
   std::vector<Diagnostic> found = inside.take();
-  const auto matches = [&](const Diagnostic& d) { return code_name(d.code) == *wanted->text() || d.run_class == *wanted->text(); };
+  const auto matches = [&](const Diagnostic& d) {
+    return code_name(d.code) == *wanted->text() || d.run_class == *wanted->text();
+  };
   if (std::ranges::any_of(found, matches)) return Flow::next;
   const auto is_error = [](const Diagnostic& d) { return d.severity == Severity::error; };
   if (!std::ranges::any_of(found, is_error)) {

@@ -12,24 +12,42 @@ using ir::Op;
 
 Op operation(ast::BinaryOp op) {
   switch (op) {
-    case ast::BinaryOp::add: return Op::add;
-    case ast::BinaryOp::sub: return Op::sub;
-    case ast::BinaryOp::mul: return Op::mul;
-    case ast::BinaryOp::div: return Op::div;
-    case ast::BinaryOp::rem: return Op::rem;
-    case ast::BinaryOp::shl: return Op::shl;
-    case ast::BinaryOp::shr: return Op::shr;
-    case ast::BinaryOp::bit_and: return Op::bit_and;
-    case ast::BinaryOp::bit_or: return Op::bit_or;
-    case ast::BinaryOp::bit_xor: return Op::bit_xor;
-    case ast::BinaryOp::eq: return Op::eq;
-    case ast::BinaryOp::ne: return Op::ne;
-    case ast::BinaryOp::lt: return Op::lt;
-    case ast::BinaryOp::le: return Op::le;
-    case ast::BinaryOp::gt: return Op::gt;
-    case ast::BinaryOp::ge: return Op::ge;
-    case ast::BinaryOp::logical_and: return Op::bit_and;
-    case ast::BinaryOp::logical_or: return Op::bit_or;
+    case ast::BinaryOp::add:
+      return Op::add;
+    case ast::BinaryOp::sub:
+      return Op::sub;
+    case ast::BinaryOp::mul:
+      return Op::mul;
+    case ast::BinaryOp::div:
+      return Op::div;
+    case ast::BinaryOp::rem:
+      return Op::rem;
+    case ast::BinaryOp::shl:
+      return Op::shl;
+    case ast::BinaryOp::shr:
+      return Op::shr;
+    case ast::BinaryOp::bit_and:
+      return Op::bit_and;
+    case ast::BinaryOp::bit_or:
+      return Op::bit_or;
+    case ast::BinaryOp::bit_xor:
+      return Op::bit_xor;
+    case ast::BinaryOp::eq:
+      return Op::eq;
+    case ast::BinaryOp::ne:
+      return Op::ne;
+    case ast::BinaryOp::lt:
+      return Op::lt;
+    case ast::BinaryOp::le:
+      return Op::le;
+    case ast::BinaryOp::gt:
+      return Op::gt;
+    case ast::BinaryOp::ge:
+      return Op::ge;
+    case ast::BinaryOp::logical_and:
+      return Op::bit_and;
+    case ast::BinaryOp::logical_or:
+      return Op::bit_or;
   }
   return Op::add;  // not reached: the switch is complete
 }
@@ -38,7 +56,8 @@ Array bool_array(bool b) { return scalar_array({Dtype::boolean, b ? 1U : 0U}); }
 
 /// A literal over 2^63 - 1 is kept as an untyped u64.
 Array int_literal(std::uint64_t value) {
-  if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return untyped_int(static_cast<std::int64_t>(value));
+  if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+    return untyped_int(static_cast<std::int64_t>(value));
   Array a = scalar_array({Dtype::u64, value});
   a.untyped = true;
   return a;
@@ -79,7 +98,8 @@ std::optional<Array> HostEvaluator::eval_array(ast::ExprId id) {
   std::optional<Value> value = eval(id);
   if (!value) return std::nullopt;
   if (const Array* array = value->array()) return *array;
-  report<diag::type_mismatch>(span_of(id), fmt::format("an array or a scalar is expected here, this is {}", value->describe()));
+  report<diag::type_mismatch>(span_of(id),
+                              fmt::format("an array or a scalar is expected here, this is {}", value->describe()));
   return std::nullopt;
 }
 
@@ -206,12 +226,16 @@ std::optional<Value> HostEvaluator::unary(const ast::Unary& node, Span span) {
   std::optional<Array> operand = eval_array(node.operand);
   if (!operand) return std::nullopt;
   if (operand->untyped && operand->dtype == Dtype::u64) {  // -9223372036854775808 is a literal of i64
-    if (node.op == ast::UnaryOp::negate) return Value(untyped_int(static_cast<std::int64_t>(~scalar_of(*operand).bits + 1)));
+    if (node.op == ast::UnaryOp::negate)
+      return Value(untyped_int(static_cast<std::int64_t>(~scalar_of(*operand).bits + 1)));
   }
   switch (node.op) {
-    case ast::UnaryOp::negate: return checked(elementwise(Op::neg, {std::move(*operand)}, guards_), span);
-    case ast::UnaryOp::logical_not: return checked(elementwise(Op::logical_not, {std::move(*operand)}, guards_), span);
-    case ast::UnaryOp::bit_not: return checked(elementwise(Op::bit_not, {std::move(*operand)}, guards_), span);
+    case ast::UnaryOp::negate:
+      return checked(elementwise(Op::neg, {std::move(*operand)}, guards_), span);
+    case ast::UnaryOp::logical_not:
+      return checked(elementwise(Op::logical_not, {std::move(*operand)}, guards_), span);
+    case ast::UnaryOp::bit_not:
+      return checked(elementwise(Op::bit_not, {std::move(*operand)}, guards_), span);
   }
   return std::nullopt;
 }
@@ -221,11 +245,13 @@ std::optional<Value> HostEvaluator::binary(const ast::Binary& node) {
   std::optional<Array> left = eval_array(node.left);
   if (!left) return std::nullopt;
   if (logical && left->dtype != Dtype::boolean) {
-    report<diag::type_mismatch>(span_of(node.left), fmt::format("`&&` and `||` take bools, this is `{}`", type_text(*left)));
+    report<diag::type_mismatch>(span_of(node.left),
+                                fmt::format("`&&` and `||` take bools, this is `{}`", type_text(*left)));
     return std::nullopt;
   }
   // The right side of a scalar && or || counts only when the left one does not decide.
-  if (logical && left->shape.empty() && scalar_of(*left).as_bool() == (node.op == ast::BinaryOp::logical_or)) return Value(std::move(*left));
+  if (logical && left->shape.empty() && scalar_of(*left).as_bool() == (node.op == ast::BinaryOp::logical_or))
+    return Value(std::move(*left));
   std::optional<Array> right = eval_array(node.right);
   if (!right) return std::nullopt;
   return checked(elementwise(operation(node.op), {std::move(*left), std::move(*right)}, guards_), node.op_span);
@@ -247,13 +273,15 @@ std::optional<Value> HostEvaluator::member(const ast::Member& node) {
     const std::optional<Array> base = eval_array(node.base);
     if (!base) return std::nullopt;
     if (base->shape.size() == 2) return checked(transpose(*base, {1, 0}), node.name.span);
-    report<diag::bad_axis>(node.name.span, fmt::format("`.T` exchanges the axes of a 2-D value, this is `{}`", type_text(*base)));
+    report<diag::bad_axis>(node.name.span,
+                           fmt::format("`.T` exchanges the axes of a 2-D value, this is `{}`", type_text(*base)));
     return std::nullopt;
   }
   // `math.PI`, `std.math.PI`: a constant of a library.
   const int errors = diags_->error_count();
   if (std::optional<Value> value = constant_item(node.name.text)) return value;
-  if (diags_->error_count() == errors) report<diag::unknown_member>(node.name.span, fmt::format("there is no member `{}` here", node.name.text));
+  if (diags_->error_count() == errors)
+    report<diag::unknown_member>(node.name.span, fmt::format("there is no member `{}` here", node.name.text));
   return std::nullopt;
 }
 

@@ -26,12 +26,14 @@ std::vector<std::int64_t> strides_of(const Array& array) {
 }  // namespace
 
 std::optional<Value> HostEvaluator::index(const ast::IndexExpr& node) {
-  if (const auto* member = std::get_if<ast::Member>(&tree()[node.base].node); member != nullptr && member->name.text == "reshape") {
+  if (const auto* member = std::get_if<ast::Member>(&tree()[node.base].node);
+      member != nullptr && member->name.text == "reshape") {
     std::optional<Array> base = eval_array(member->base);
     if (!base) return std::nullopt;
     ir::Shape shape;
     for (const ast::Index& entry : node.indices) {
-      const std::optional<std::int64_t> extent = entry.kind == Kind::single ? eval_int(entry.first, "an extent") : std::nullopt;
+      const std::optional<std::int64_t> extent =
+          entry.kind == Kind::single ? eval_int(entry.first, "an extent") : std::nullopt;
       if (!extent) return std::nullopt;
       shape.push_back(*extent);
     }
@@ -41,7 +43,8 @@ std::optional<Value> HostEvaluator::index(const ast::IndexExpr& node) {
   if (!base) return std::nullopt;
   const Array* array = base->array();
   if (array == nullptr || (array->untyped && array->shape.empty())) {
-    report<diag::type_mismatch>(span_of(node.base), fmt::format("only arrays can be indexed, this is {}", base->describe()));
+    report<diag::type_mismatch>(span_of(node.base),
+                                fmt::format("only arrays can be indexed, this is {}", base->describe()));
     return std::nullopt;
   }
   const std::optional<Part> part = part_of(*array, node);
@@ -75,7 +78,8 @@ std::optional<Part> HostEvaluator::part_of(const Array& array, const ast::IndexE
   return part;
 }
 
-bool HostEvaluator::add_axis(Part& part, const ast::Index& index, std::int64_t extent, std::int64_t stride, std::size_t axis) {
+bool HostEvaluator::add_axis(Part& part, const ast::Index& index, std::int64_t extent, std::int64_t stride,
+                             std::size_t axis) {
   std::int64_t low = 0, high = extent;
   const auto evaluate = [&](ast::ExprId id, std::int64_t& value) {
     if (!id.valid()) return true;
@@ -86,7 +90,8 @@ bool HostEvaluator::add_axis(Part& part, const ast::Index& index, std::int64_t e
   switch (index.kind) {
     case Kind::full:
     case Kind::ellipsis:
-    case Kind::new_axis: break;
+    case Kind::new_axis:
+      break;
     case Kind::range:
       if (!evaluate(index.first, low) || !evaluate(index.second, high)) return false;
       break;
@@ -103,7 +108,8 @@ bool HostEvaluator::add_axis(Part& part, const ast::Index& index, std::int64_t e
   }
   const bool outside = low < 0 || high > extent || low > high || (index.kind == Kind::single && high == low);
   if (outside) {
-    const std::string what = index.kind == Kind::single ? fmt::format("index {} is", low) : fmt::format("{}:{} is", low, high);
+    const std::string what =
+        index.kind == Kind::single ? fmt::format("index {} is", low) : fmt::format("{}:{} is", low, high);
     report<diag::out_of_bounds>(index.span, fmt::format("{} outside axis {}, which has extent {}", what, axis, extent));
     return false;
   }

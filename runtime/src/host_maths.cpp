@@ -56,13 +56,15 @@ std::string type_text(const Array& array) {
 Result<std::int64_t> checked_bytes(Dtype dtype, const ir::Shape& shape) {
   std::int64_t bytes = ir::byte_size(dtype);
   for (const std::int64_t extent : shape) {
-    if (extent < 0) return fail<diag::shape_mismatch>("an extent of {} in the shape {} is negative", extent, shape_text(shape));
+    if (extent < 0)
+      return fail<diag::shape_mismatch>("an extent of {} in the shape {} is negative", extent, shape_text(shape));
   }
   // With an empty axis there is no element, however large the others are.
   if (std::ranges::find(shape, 0) != shape.end()) return std::int64_t{0};
   for (const std::int64_t extent : shape) {
     if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > max_array_bytes) {
-      return fail<diag::shape_mismatch>("an array of shape {} is larger than {} GiB", shape_text(shape), max_array_bytes >> 30);
+      return fail<diag::shape_mismatch>("an array of shape {} is larger than {} GiB", shape_text(shape),
+                                        max_array_bytes >> 30);
     }
   }
   return bytes;
@@ -159,7 +161,8 @@ std::vector<std::int64_t> place(std::int64_t i, const ir::Shape& shape) {
 
 /// Whether a guard says that element `i` of a result of this shape does not count.
 bool is_ignored(std::int64_t i, const ir::Shape& shape, std::span<const DivisionGuard> guards) {
-  return std::ranges::any_of(guards, [&](const DivisionGuard& g) { return g.shape == shape && g.ignored[static_cast<std::size_t>(i)] != 0; });
+  return std::ranges::any_of(
+      guards, [&](const DivisionGuard& g) { return g.shape == shape && g.ignored[static_cast<std::size_t>(i)] != 0; });
 }
 
 Dtype result_dtype(Op op, Dtype operand) {
@@ -169,12 +172,18 @@ Dtype result_dtype(Op op, Dtype operand) {
 
 std::string_view domain_text(ir::Domain domain) {
   switch (domain) {
-    case ir::Domain::any: return "anything";
-    case ir::Domain::number: return "numbers";
-    case ir::Domain::integer: return "integers";
-    case ir::Domain::floating: return "floats";
-    case ir::Domain::boolean: return "bools";
-    case ir::Domain::bits: return "integers or bools";
+    case ir::Domain::any:
+      return "anything";
+    case ir::Domain::number:
+      return "numbers";
+    case ir::Domain::integer:
+      return "integers";
+    case ir::Domain::floating:
+      return "floats";
+    case ir::Domain::boolean:
+      return "bools";
+    case ir::Domain::bits:
+      return "integers or bools";
   }
   return {};
 }
@@ -189,7 +198,8 @@ std::string_view op_text(Op op) {
 Result<Array> elementwise(Op op, std::vector<Array> operands, std::span<const DivisionGuard> guards) {
   const std::size_t first_value = op == Op::select ? 1 : 0;
   if (op == Op::select && operands[0].dtype != Dtype::boolean) {
-    return fail<diag::type_mismatch>("the condition of `select` has type `{}`, it must be `bool`", type_text(operands[0]));
+    return fail<diag::type_mismatch>("the condition of `select` has type `{}`, it must be `bool`",
+                                     type_text(operands[0]));
   }
   const std::span<Array> values = std::span(operands).subspan(first_value);
   if (const std::optional<Error> error = unify(values)) return *error;
@@ -200,7 +210,8 @@ Result<Array> elementwise(Op op, std::vector<Array> operands, std::span<const Di
   }
   const Dtype dtype = values[0].dtype;
   if (!ir::in_domain(domain, ir::info(dtype).cls)) {
-    return fail<diag::type_mismatch>("`{}` takes {}, this is `{}`", op_text(op), domain_text(domain), type_text(values[0]));
+    return fail<diag::type_mismatch>("`{}` takes {}, this is `{}`", op_text(op), domain_text(domain),
+                                     type_text(values[0]));
   }
   std::vector<ir::Shape> shapes;
   for (const Array& a : operands) shapes.push_back(a.shape);
@@ -217,8 +228,10 @@ Result<Array> elementwise(Op op, std::vector<Array> operands, std::span<const Di
   }
   Result<Array> result = checked_array(result_dtype(op, dtype), *shape);
   if (!result) return result;
-  std::vector<std::uint8_t> failed(ir::can_fail(op, ir::info(dtype).cls) ? static_cast<std::size_t>(result->size()) : 0);
-  const tile::Failure failure = tile::elementwise(op, dtype, result->data.data(), inputs, result->size(), failed.empty() ? nullptr : failed.data());
+  std::vector<std::uint8_t> failed(ir::can_fail(op, ir::info(dtype).cls) ? static_cast<std::size_t>(result->size())
+                                                                         : 0);
+  const tile::Failure failure = tile::elementwise(op, dtype, result->data.data(), inputs, result->size(),
+                                                  failed.empty() ? nullptr : failed.data());
   for (std::int64_t i = failure.element; failure && i < result->size(); ++i) {
     if (failed[static_cast<std::size_t>(i)] == 0 || is_ignored(i, *shape, guards)) continue;
     const std::string where = shape->empty() ? "" : fmt::format(" at {}", shape_text(place(i, *shape)));
@@ -237,7 +250,8 @@ Array cast(const Array& x, Dtype to) {
 Result<Array> bitcast(const Array& x, Dtype to) {
   if (x.untyped) return fail<diag::type_mismatch>("`bitcast` of {}: give it a type with `as` first", type_text(x));
   if (ir::byte_size(x.dtype) != ir::byte_size(to)) {
-    return fail<diag::type_mismatch>("`bitcast` from `{}` to `{}`: they have different widths", ir::spelling(x.dtype), ir::spelling(to));
+    return fail<diag::type_mismatch>("`bitcast` from `{}` to `{}`: they have different widths", ir::spelling(x.dtype),
+                                     ir::spelling(to));
   }
   Array result = x;
   result.dtype = to;
@@ -259,7 +273,8 @@ Result<Array> reshape(Array x, const ir::Shape& shape) {
   Result<Array> target = checked_array(x.dtype, shape);
   if (!target) return target;
   if (target->size() != x.size()) {
-    return fail<diag::shape_mismatch>("shape {} has {} elements, {} has {}", shape_text(x.shape), x.size(), shape_text(shape), target->size());
+    return fail<diag::shape_mismatch>("shape {} has {} elements, {} has {}", shape_text(x.shape), x.size(),
+                                      shape_text(shape), target->size());
   }
   x.shape = shape;
   return x;
@@ -311,7 +326,8 @@ Result<Array> concat(std::vector<Array> parts, std::int64_t axis) {
   if (!result) return result;
   std::int64_t offset = 0;
   for (const Array& part : parts) {
-    tile::concat_part(ir::byte_size(part.dtype), result->data.data(), shape, static_cast<int>(*at), offset, part.data.data(), part.shape);
+    tile::concat_part(ir::byte_size(part.dtype), result->data.data(), shape, static_cast<int>(*at), offset,
+                      part.data.data(), part.shape);
     offset += part.shape[*at];
   }
   return result;
@@ -358,17 +374,20 @@ Result<Array> iota(Dtype dtype, const ir::Shape& shape, std::optional<std::int64
 
 Result<Array> matmul(const Array& a, const Array& b) {
   if (a.untyped || b.untyped || a.dtype != b.dtype || a.dtype == Dtype::boolean) {
-    return fail<diag::type_mismatch>("`matmul` takes two arrays of one number type, these are `{}` and `{}`", type_text(a), type_text(b));
+    return fail<diag::type_mismatch>("`matmul` takes two arrays of one number type, these are `{}` and `{}`",
+                                     type_text(a), type_text(b));
   }
   if (a.shape.size() != 2 || b.shape.size() != 2 || a.shape[1] != b.shape[0]) {
-    return fail<diag::shape_mismatch>("`matmul` of shapes {} and {}: [m, k] and [k, n] are needed", shape_text(a.shape), shape_text(b.shape));
+    return fail<diag::shape_mismatch>("`matmul` of shapes {} and {}: [m, k] and [k, n] are needed", shape_text(a.shape),
+                                      shape_text(b.shape));
   }
   const Dtype wide = ir::is_floating(a.dtype) ? Dtype::f64 : Dtype::i64;
   const Array left = cast(a, wide), right = cast(b, wide);
   const std::int64_t m = a.shape[0], k = a.shape[1], n = b.shape[1];
   Result<Array> sum = checked_array(wide, {m, n});
   if (!sum) return sum;
-  tile::multiply_add(wide, sum->data.data(), n * 8, m, n, k, {wide, left.data.data(), k * 8, 8}, {wide, right.data.data(), n * 8, 8}, false);
+  tile::multiply_add(wide, sum->data.data(), n * 8, m, n, k, {wide, left.data.data(), k * 8, 8},
+                     {wide, right.data.data(), n * 8, 8}, false);
   return cast(*sum, a.dtype);
 }
 
@@ -376,7 +395,8 @@ Array take(const Array& from, const Part& part) {
   const int bytes = ir::byte_size(from.dtype);
   Array result = make_array(from.dtype, part.shape);
   if (result.size() > 0) {
-    tile::copy(bytes, part.shape, result.data.data(), tile::dense_strides(bytes, part.shape), from.data.data() + part.offset, part.strides);
+    tile::copy(bytes, part.shape, result.data.data(), tile::dense_strides(bytes, part.shape),
+               from.data.data() + part.offset, part.strides);
   }
   return result;
 }
@@ -384,7 +404,8 @@ Array take(const Array& from, const Part& part) {
 void put(Array& to, const Part& part, const Array& value) {
   if (ir::element_count(part.shape) == 0) return;
   const int bytes = ir::byte_size(to.dtype);
-  const std::vector<std::int64_t> from = value.shape.empty() ? std::vector<std::int64_t>(part.shape.size(), 0) : tile::dense_strides(bytes, part.shape);
+  const std::vector<std::int64_t> from =
+      value.shape.empty() ? std::vector<std::int64_t>(part.shape.size(), 0) : tile::dense_strides(bytes, part.shape);
   tile::copy(bytes, part.shape, to.data.data() + part.offset, part.strides, value.data.data(), from);
 }
 

@@ -6,7 +6,8 @@
 
 namespace pk::runtime {
 
-HostEvaluator::HostEvaluator(const Sources& sources, const sema::Module& module, const RunOptions& options, KernelCache& cache, TestResult& result)
+HostEvaluator::HostEvaluator(const Sources& sources, const sema::Module& module, const RunOptions& options,
+                             KernelCache& cache, TestResult& result)
     : sources_(sources), module_(module), options_(options), cache_(cache), result_(result) {
   Frame frame;
   frame.tree = &sema::tree(module);
@@ -66,7 +67,8 @@ std::optional<Value> HostEvaluator::as_declared(Value value, ast::TypeId type, S
   if (!declared.tuple.empty()) {
     const Value::Tuple* tuple = value.tuple();
     if (tuple == nullptr || tuple->size() != declared.tuple.size()) {
-      report<diag::type_mismatch>(span, fmt::format("a tuple of {} is expected here, this is {}", declared.tuple.size(), value.describe()));
+      report<diag::type_mismatch>(
+          span, fmt::format("a tuple of {} is expected here, this is {}", declared.tuple.size(), value.describe()));
       return std::nullopt;
     }
     Value::Tuple result;
@@ -79,7 +81,8 @@ std::optional<Value> HostEvaluator::as_declared(Value value, ast::TypeId type, S
   }
   const Array* array = value.array();
   if (array == nullptr) {
-    report<diag::type_mismatch>(span, fmt::format("an array or a scalar is expected here, this is {}", value.describe()));
+    report<diag::type_mismatch>(span,
+                                fmt::format("an array or a scalar is expected here, this is {}", value.describe()));
     return std::nullopt;
   }
   if (declared.base.text == "int") return value;
@@ -97,7 +100,8 @@ std::optional<Value> HostEvaluator::as_declared(Value value, ast::TypeId type, S
     shape.push_back(*extent);
   }
   if (shape == array->shape) return adapted;
-  report<diag::shape_mismatch>(span, fmt::format("shape {} is expected here, this is `{}`", shape_text(shape), type_text(*array)));
+  report<diag::shape_mismatch>(
+      span, fmt::format("shape {} is expected here, this is `{}`", shape_text(shape), type_text(*array)));
   return std::nullopt;
 }
 
@@ -141,7 +145,8 @@ Flow HostEvaluator::assign(const ast::Assign& node) {
   const Array* now = value->array();
   if (old == nullptr || now == nullptr) {
     if (part != nullptr || (old != nullptr) != (now != nullptr)) {
-      report<diag::type_mismatch>(span_of(node.value), fmt::format("{} cannot replace {}", value->describe(), variable->value.describe()));
+      report<diag::type_mismatch>(span_of(node.value),
+                                  fmt::format("{} cannot replace {}", value->describe(), variable->value.describe()));
       return Flow::stop;
     }
     variable->value = std::move(*value);
@@ -165,7 +170,8 @@ Flow HostEvaluator::assign(const ast::Assign& node) {
   const ir::Shape& wanted = place ? place->shape : next.shape;
   const bool fits = adapted->shape == wanted || (part != nullptr && adapted->shape.empty());
   if (!fits) {
-    report<diag::shape_mismatch>(span_of(node.value), fmt::format("shape {} is expected here, this is {}", shape_text(wanted), shape_text(adapted->shape)));
+    report<diag::shape_mismatch>(span_of(node.value), fmt::format("shape {} is expected here, this is {}",
+                                                                  shape_text(wanted), shape_text(adapted->shape)));
     return Flow::stop;
   }
   if (place) {
@@ -203,7 +209,8 @@ Flow HostEvaluator::for_statement(const ast::For& node) {
   const ir::Dtype dtype = bounds[0].untyped ? ir::Dtype::index : bounds[0].dtype;
   const std::int64_t high = scalar_of(bounds[1]).as_int(), step = scalar_of(bounds[2]).as_int();
   if (step <= 0) {
-    report<diag::run_arithmetic>(span_of(node.step), fmt::format("the step of the loop is {}, it must be positive", step));
+    report<diag::run_arithmetic>(span_of(node.step),
+                                 fmt::format("the step of the loop is {}, it must be positive", step));
     return Flow::stop;
   }
   std::int64_t i = scalar_of(bounds[0]).as_int();
@@ -232,7 +239,8 @@ Flow HostEvaluator::while_statement(const ast::While& node) {
 DiagnosticBuilder HostEvaluator::add(Diagnostic d) {
   DiagnosticBuilder builder = diags_->add(std::move(d));
   for (std::size_t i = frames_.size(); i-- > 1;) {
-    if (frames_[i].call.valid()) builder.label(frames_[i].call, fmt::format("in this call of `{}`", frames_[i].function));
+    if (frames_[i].call.valid())
+      builder.label(frames_[i].call, fmt::format("in this call of `{}`", frames_[i].function));
   }
   return builder;
 }

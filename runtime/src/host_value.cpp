@@ -11,7 +11,8 @@ namespace {
 std::string display_axis(const Array& array, std::size_t axis, std::int64_t& i) {
   constexpr std::int64_t shown = 16;
   const std::size_t bytes = static_cast<std::size_t>(ir::byte_size(array.dtype));
-  if (axis == array.shape.size()) return ir::format(ir::Scalar::load(array.dtype, array.data.data() + static_cast<std::size_t>(i++) * bytes));
+  if (axis == array.shape.size())
+    return ir::format(ir::Scalar::load(array.dtype, array.data.data() + static_cast<std::size_t>(i++) * bytes));
   std::int64_t below = 1;
   for (std::size_t a = axis + 1; a < array.shape.size(); ++a) below *= array.shape[a];
   std::string text = "[";

@@ -11,7 +11,8 @@ std::string cache_key(const ast::Kernel& kernel, const sema::Bindings& bindings,
   std::string key = fmt::format("{}{}", kernel.name.text, interpret ? " interp" : "");
   for (const auto& [name, value] : bindings.generics) {
     const ir::Dtype* dtype = std::get_if<ir::Dtype>(&value);
-    key += dtype == nullptr ? fmt::format(" {}={}", name, std::get<std::int64_t>(value)) : fmt::format(" {}={}", name, ir::spelling(*dtype));
+    key += dtype == nullptr ? fmt::format(" {}={}", name, std::get<std::int64_t>(value))
+                            : fmt::format(" {}={}", name, ir::spelling(*dtype));
   }
   for (const auto& [name, value] : bindings.dims) key += fmt::format(" dim {}={}", name, value);
   return key;
@@ -19,8 +20,9 @@ std::string cache_key(const ast::Kernel& kernel, const sema::Bindings& bindings,
 
 }  // namespace
 
-std::shared_ptr<const CompiledKernel> KernelCache::get(const sema::Module& module, const ast::Kernel& kernel, const sema::Bindings& bindings,
-                                                       const ir::Target& target, bool interpret, Diagnostics& diags) {
+std::shared_ptr<const CompiledKernel> KernelCache::get(const sema::Module& module, const ast::Kernel& kernel,
+                                                       const sema::Bindings& bindings, const ir::Target& target,
+                                                       bool interpret, Diagnostics& diags) {
   const std::string key = cache_key(kernel, bindings, interpret);
   {
     const std::lock_guard lock(mutex_);

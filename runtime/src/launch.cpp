@@ -43,8 +43,11 @@ bool Launch::place_inputs(const std::vector<Array>& inputs) {
     const Array& input = inputs[next++];
     Result<Array> adapted = adapt(input, param.type.dtype);
     if (!adapted || adapted->shape.size() != param.dims.size()) {
-      diags.report<diag::run_launch>(span, adapted ? fmt::format("`{}` of `{}` has {} axes, the argument is `{}`", param.name, kernel.name, param.dims.size(), type_text(input))
-                                                   : fmt::format("argument for `{}` of `{}`: {}", param.name, kernel.name, adapted.error().message));
+      diags.report<diag::run_launch>(
+          span, adapted
+                    ? fmt::format("`{}` of `{}` has {} axes, the argument is `{}`", param.name, kernel.name,
+                                  param.dims.size(), type_text(input))
+                    : fmt::format("argument for `{}` of `{}`: {}", param.name, kernel.name, adapted.error().message));
       return false;
     }
     arrays[i] = std::move(*adapted);
@@ -73,7 +76,8 @@ bool Launch::bind_dims(const sema::Bindings& bindings) {
   }
   for (std::size_t d = 0; d < known.size(); ++d) {
     if (known[d]) continue;
-    diags.report<diag::run_launch>(span, fmt::format("no argument of `{}` says how large dimension `{}` is", kernel.name, kernel.dims[d]));
+    diags.report<diag::run_launch>(
+        span, fmt::format("no argument of `{}` says how large dimension `{}` is", kernel.name, kernel.dims[d]));
     return false;
   }
   return true;
@@ -92,11 +96,13 @@ bool Launch::allocate_outputs() {
       if (dim.kind == ir::ParamDim::Kind::constant) shape.push_back(dim.value);
       if (dim.kind == ir::ParamDim::Kind::symbol) shape.push_back(dims[at]);
       // After a failed division the launch reports it; the shape does not matter then.
-      if (dim.kind == ir::ParamDim::Kind::computed) shape.push_back(yielded && at < yielded->size() ? (*yielded)[at] : 0);
+      if (dim.kind == ir::ParamDim::Kind::computed)
+        shape.push_back(yielded && at < yielded->size() ? (*yielded)[at] : 0);
     }
     Result<Array> array = checked_array(param.type.dtype, shape);
     if (!array) {
-      diags.report<diag::run_launch>(span, fmt::format("output `{}` of `{}`: {}", param.name, kernel.name, array.error().message));
+      diags.report<diag::run_launch>(
+          span, fmt::format("output `{}` of `{}`: {}", param.name, kernel.name, array.error().message));
       return false;
     }
     arrays[i] = std::move(*array);
@@ -124,11 +130,12 @@ std::vector<interp::Argument> Launch::arguments() {
 
 }  // namespace
 
-std::optional<std::vector<Array>> launch(const Sources&, const sema::Module& module, const LaunchRequest& request, const RunOptions& options,
-                                         KernelCache* cache, Diagnostics& diags) {
+std::optional<std::vector<Array>> launch(const Sources&, const sema::Module& module, const LaunchRequest& request,
+                                         const RunOptions& options, KernelCache* cache, Diagnostics& diags) {
   const bool interpret = options.backend == "interp";
   if (!interpret && options.device == nullptr) {
-    diags.report<diag::run_launch>(request.span, fmt::format("there is no back end `{}` in this build", options.backend));
+    diags.report<diag::run_launch>(request.span,
+                                   fmt::format("there is no back end `{}` in this build", options.backend));
     return std::nullopt;
   }
   std::vector<sema::ExplicitGeneric> generics = request.generics;

@@ -10,7 +10,8 @@ namespace {
 using ir::Op;
 using ir::Scalar;
 
-std::optional<Scalar> evaluate(const ir::Kernel& kernel, const ir::Inst& inst, const std::vector<Scalar>& operands, const std::vector<std::int64_t>& dims) {
+std::optional<Scalar> evaluate(const ir::Kernel& kernel, const ir::Inst& inst, const std::vector<Scalar>& operands,
+                               const std::vector<std::int64_t>& dims) {
   const ir::Dtype dtype = kernel.type(inst.results[0]).dtype;
   switch (inst.op) {
     case Op::constant:
@@ -18,12 +19,16 @@ std::optional<Scalar> evaluate(const ir::Kernel& kernel, const ir::Inst& inst, c
       return Scalar::of_int(dtype, inst.attrs.integer(ir::Attr::value_int));
     case Op::dim_value: {
       const std::int64_t dim = inst.attrs.integer(ir::Attr::dim, -1);
-      PK_CHECK(dim >= 0 && dim < static_cast<std::int64_t>(dims.size()), "launch region: dim_value of an unknown dimension");
+      PK_CHECK(dim >= 0 && dim < static_cast<std::int64_t>(dims.size()),
+               "launch region: dim_value of an unknown dimension");
       return Scalar::of_int(dtype, dims[static_cast<std::size_t>(dim)]);
     }
-    case Op::cast: return ir::convert(operands[0], dtype);
-    case Op::bitcast: return ir::bitcast(operands[0], dtype);
-    default: break;  // the elementwise rows of the table
+    case Op::cast:
+      return ir::convert(operands[0], dtype);
+    case Op::bitcast:
+      return ir::bitcast(operands[0], dtype);
+    default:
+      break;  // the elementwise rows of the table
   }
   PK_CHECK(ir::is_elementwise(inst.op), "launch region: operation without a meaning before the launch");
   ir::NumError error = ir::NumError::none;
@@ -34,10 +39,12 @@ std::optional<Scalar> evaluate(const ir::Kernel& kernel, const ir::Inst& inst, c
 
 }  // namespace
 
-std::optional<std::vector<std::int64_t>> evaluate_launch_region(const ir::Kernel& kernel, const std::vector<std::int64_t>& dims,
+std::optional<std::vector<std::int64_t>> evaluate_launch_region(const ir::Kernel& kernel,
+                                                                const std::vector<std::int64_t>& dims,
                                                                 const std::vector<Scalar>& scalars) {
   std::unordered_map<std::uint32_t, Scalar> values;
-  for (std::size_t i = 0; i < kernel.launch.args.size() && i < scalars.size(); ++i) values[kernel.launch.args[i].id] = scalars[i];
+  for (std::size_t i = 0; i < kernel.launch.args.size() && i < scalars.size(); ++i)
+    values[kernel.launch.args[i].id] = scalars[i];
   for (const ir::Inst& inst : kernel.launch.insts) {
     if (inst.op == Op::require) continue;  // the launch itself checks and reports it
     std::vector<Scalar> operands;

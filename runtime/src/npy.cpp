@@ -31,10 +31,12 @@ struct DescrRow {
 };
 /// NumPy has no bf16 and no 8-bit floats: their bits are written as integers, and read back as these.
 constexpr std::array descr_table = {
-    DescrRow{"|b1", Dtype::boolean}, DescrRow{"|i1", Dtype::i8},   DescrRow{"<i2", Dtype::i16},    DescrRow{"<i4", Dtype::i32},
-    DescrRow{"<i8", Dtype::i64},     DescrRow{"|u1", Dtype::u8},   DescrRow{"<u2", Dtype::u16},    DescrRow{"<u4", Dtype::u32},
-    DescrRow{"<u8", Dtype::u64},     DescrRow{"<f2", Dtype::f16},  DescrRow{"<f4", Dtype::f32},    DescrRow{"<f8", Dtype::f64},
-    DescrRow{"<u2", Dtype::bf16},    DescrRow{"|u1", Dtype::f8e4m3}, DescrRow{"|u1", Dtype::f8e5m2}, DescrRow{"<i8", Dtype::index}};
+    DescrRow{"|b1", Dtype::boolean}, DescrRow{"|i1", Dtype::i8},     DescrRow{"<i2", Dtype::i16},
+    DescrRow{"<i4", Dtype::i32},     DescrRow{"<i8", Dtype::i64},    DescrRow{"|u1", Dtype::u8},
+    DescrRow{"<u2", Dtype::u16},     DescrRow{"<u4", Dtype::u32},    DescrRow{"<u8", Dtype::u64},
+    DescrRow{"<f2", Dtype::f16},     DescrRow{"<f4", Dtype::f32},    DescrRow{"<f8", Dtype::f64},
+    DescrRow{"<u2", Dtype::bf16},    DescrRow{"|u1", Dtype::f8e4m3}, DescrRow{"|u1", Dtype::f8e5m2},
+    DescrRow{"<i8", Dtype::index}};
 
 Error cannot_read(const std::string& path, std::string_view why) {
   return {diag::cannot_read_file::code, fmt::format("cannot read `{}`: {}", path, why)};
@@ -130,7 +132,8 @@ Array from_fortran(Array array) {
 
 void swap_bytes(Array& array) {
   const std::ptrdiff_t bytes = ir::byte_size(array.dtype);
-  for (auto element = array.data.begin(); element != array.data.end(); element += bytes) std::reverse(element, element + bytes);
+  for (auto element = array.data.begin(); element != array.data.end(); element += bytes)
+    std::reverse(element, element + bytes);
 }
 
 }  // namespace
@@ -145,7 +148,8 @@ Result<Array> read_npy(const std::string& path) {
   if (version < 1 || version > 3) return cannot_read(path, fmt::format(".npy version {} is not known", version));
   std::array<unsigned char, 4> length{};
   file.read(reinterpret_cast<char*>(length.data()), version == 1 ? 2 : 4);
-  const std::size_t header_bytes = length[0] + (std::size_t{length[1]} << 8) + (std::size_t{length[2]} << 16) + (std::size_t{length[3]} << 24);
+  const std::size_t header_bytes =
+      length[0] + (std::size_t{length[1]} << 8) + (std::size_t{length[2]} << 16) + (std::size_t{length[3]} << 24);
   if (!file || header_bytes > max_header) return cannot_read(path, "its header is damaged");
   std::string header(header_bytes, '\0');
   file.read(header.data(), static_cast<std::streamsize>(header_bytes));
@@ -155,8 +159,11 @@ Result<Array> read_npy(const std::string& path) {
   const bool big_endian = reader.descr.starts_with('>');
   std::string descr = reader.descr;
   if (big_endian || descr.starts_with('=')) descr[0] = '<';
-  const auto row = std::ranges::find_if(descr_table, [&](const DescrRow& r) { return r.descr.substr(1) == std::string_view(descr).substr(std::min<std::size_t>(1, descr.size())); });
-  if (row == descr_table.end()) return cannot_read(path, fmt::format("its element type `{}` is not one of pk's", reader.descr));
+  const auto row = std::ranges::find_if(descr_table, [&](const DescrRow& r) {
+    return r.descr.substr(1) == std::string_view(descr).substr(std::min<std::size_t>(1, descr.size()));
+  });
+  if (row == descr_table.end())
+    return cannot_read(path, fmt::format("its element type `{}` is not one of pk's", reader.descr));
   const Result<std::int64_t> bytes = checked_bytes(row->dtype, reader.shape);
   if (!bytes) return cannot_read(path, bytes.error().message);
   // The size is compared first, so that a damaged header does not make a large array out of a small file.

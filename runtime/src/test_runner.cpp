@@ -7,7 +7,8 @@
 
 namespace pk::runtime {
 
-TestResult run_test(const Sources& sources, const sema::Module& module, const ast::Test& test, const RunOptions& options, KernelCache* cache) {
+TestResult run_test(const Sources& sources, const sema::Module& module, const ast::Test& test,
+                    const RunOptions& options, KernelCache* cache) {
   TestResult result;
   result.name = test.name.text;
   const auto start = std::chrono::steady_clock::now();
@@ -17,7 +18,8 @@ TestResult run_test(const Sources& sources, const sema::Module& module, const as
   try {
     flow = evaluator.run(test.body);
   } catch (const std::bad_alloc&) {
-    evaluator.diagnostics().report<diag::not_supported>(test.name.span, "the arrays of this test do not fit into memory");
+    evaluator.diagnostics().report<diag::not_supported>(test.name.span,
+                                                        "the arrays of this test do not fit into memory");
   }
   result.diagnostics = evaluator.diagnostics().take();
   bool failed = result.mismatch.has_value() || flow == Flow::stop;

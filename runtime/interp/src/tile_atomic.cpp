@@ -1,5 +1,5 @@
-// Read-modify-write of elements in memory: atomics and reducing copies. Each element is changed by compare-and-swap, since
-// blocks may run in several worker threads.
+// Read-modify-write of elements in memory: atomics and reducing copies. Each element is changed by compare-and-swap,
+// since blocks may run in several worker threads.
 
 #include <atomic>
 #include <cstring>
@@ -33,17 +33,32 @@ T updated(Update kind, T old, T value, T compare) {
     case Update::xor_:
       if constexpr (ir::applies<Op::bit_xor, T>) return ir::apply<Op::bit_xor>(old, value);
       break;
-    case Update::exchange: return value;
-    case Update::cas: return static_cast<bool>(ir::apply<Op::eq>(old, compare)) ? value : old;
+    case Update::exchange:
+      return value;
+    case Update::cas:
+      return static_cast<bool>(ir::apply<Op::eq>(old, compare)) ? value : old;
   }
   PK_CHECK(false, "atomic operation on a type outside its domain");
 }
 
-template <int bytes> struct Word;
-template <> struct Word<1> { using Type = std::uint8_t; };
-template <> struct Word<2> { using Type = std::uint16_t; };
-template <> struct Word<4> { using Type = std::uint32_t; };
-template <> struct Word<8> { using Type = std::uint64_t; };
+template <int bytes>
+struct Word;
+template <>
+struct Word<1> {
+  using Type = std::uint8_t;
+};
+template <>
+struct Word<2> {
+  using Type = std::uint16_t;
+};
+template <>
+struct Word<4> {
+  using Type = std::uint32_t;
+};
+template <>
+struct Word<8> {
+  using Type = std::uint64_t;
+};
 
 /// Changes one element; returns what stood there.
 template <class T>
@@ -51,7 +66,8 @@ T update_element(Update kind, std::byte* at, T value, T compare) {
   using W = typename Word<sizeof(T)>::Type;
   std::atomic_ref<W> place(*reinterpret_cast<W*>(at));
   W before = place.load();
-  while (!place.compare_exchange_weak(before, std::bit_cast<W>(updated(kind, std::bit_cast<T>(before), value, compare)))) {
+  while (
+      !place.compare_exchange_weak(before, std::bit_cast<W>(updated(kind, std::bit_cast<T>(before), value, compare)))) {
   }
   return std::bit_cast<T>(before);
 }
@@ -67,7 +83,8 @@ struct Walk {
 
   void run(std::size_t axis, std::byte* to, const std::byte* from) {
     if (axis < shape.size()) {
-      for (std::int64_t i = 0; i < shape[axis]; ++i) run(axis + 1, to + i * to_strides[axis], from + i * from_strides[axis]);
+      for (std::int64_t i = 0; i < shape[axis]; ++i)
+        run(axis + 1, to + i * to_strides[axis], from + i * from_strides[axis]);
       return;
     }
     T value, expected{};
@@ -98,8 +115,9 @@ std::optional<Update> parse_update(std::string_view text) {
   return std::nullopt;
 }
 
-void update(Update kind, ir::Dtype dtype, const ir::Shape& shape, std::byte* to, std::span<const std::int64_t> to_strides,
-            const std::byte* from, std::span<const std::int64_t> from_strides, std::byte* old, Operand compare) {
+void update(Update kind, ir::Dtype dtype, const ir::Shape& shape, std::byte* to,
+            std::span<const std::int64_t> to_strides, const std::byte* from, std::span<const std::int64_t> from_strides,
+            std::byte* old, Operand compare) {
   ir::visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     Walk<T>{kind, shape, to_strides, from_strides, old, compare}.run(0, to, from);

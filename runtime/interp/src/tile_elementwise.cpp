@@ -16,7 +16,8 @@ using ir::NumError;
 using ir::Op;
 using ir::OpClass;
 
-constexpr std::int64_t chunk = 512;  ///< elements handled at a time; three operands of 8 bytes fit in the first cache level
+constexpr std::int64_t chunk =
+    512;  ///< elements handled at a time; three operands of 8 bytes fit in the first cache level
 using Inputs = std::array<const std::byte*, 3>;
 using Loop = void (*)(std::byte* out, const Inputs& in, std::int64_t n);
 using CheckLoop = Failure (*)(const Inputs& in, std::int64_t n, std::uint8_t* failed);
@@ -35,7 +36,7 @@ void loop(std::byte* out, const Inputs& in, std::int64_t n) {
     const Bool* __restrict c = elements<Bool>(in[0]);
     const T* __restrict a = elements<T>(in[1]);
     const T* __restrict b = elements<T>(in[2]);
-    for (std::int64_t i = 0; i < n; ++i) to[i] = ir::apply<op>(c[i], a[i], b[i]);
+    for (std::int64_t i = 0; i < n; ++i) to[i] = ir::select_value(c[i], a[i], b[i]);
   } else {
     const T* __restrict a = elements<T>(in[0]);
     const T* __restrict b = elements<T>(in[1]);
@@ -88,7 +89,8 @@ Loops find_loops(Op op, ir::Dtype dtype) {
 /// Chunks of one operand, one after the other.
 class Feed {
  public:
-  Feed(const Operand& operand, int element_bytes, std::int64_t n) : data_(operand.data), bytes_(operand.scalar ? 0 : element_bytes) {
+  Feed(const Operand& operand, int element_bytes, std::int64_t n)
+      : data_(operand.data), bytes_(operand.scalar ? 0 : element_bytes) {
     if (!operand.scalar) return;
     fill(element_bytes, repeated_.data(), operand.data, std::min(n, chunk));
     data_ = repeated_.data();
@@ -105,7 +107,8 @@ class Feed {
 
 }  // namespace
 
-Failure elementwise(Op op, ir::Dtype dtype, std::byte* out, std::span<const Operand> operands, std::int64_t n, std::uint8_t* failed) {
+Failure elementwise(Op op, ir::Dtype dtype, std::byte* out, std::span<const Operand> operands, std::int64_t n,
+                    std::uint8_t* failed) {
   const Loops loops = find_loops(op, dtype);
   PK_CHECK(loops.compute != nullptr && !operands.empty(), "elementwise operation on a type outside its domain");
   const OpClass cls = ir::info(op).cls;
@@ -136,11 +139,16 @@ void fill(int element_bytes, std::byte* out, const std::byte* value, std::int64_
     std::fill_n(reinterpret_cast<T*>(out), n, v);
   };
   switch (element_bytes) {
-    case 1: return fill_as(std::uint8_t{});
-    case 2: return fill_as(std::uint16_t{});
-    case 4: return fill_as(std::uint32_t{});
-    case 8: return fill_as(std::uint64_t{});
-    default: PK_CHECK(false, "an element has 1, 2, 4 or 8 bytes");
+    case 1:
+      return fill_as(std::uint8_t{});
+    case 2:
+      return fill_as(std::uint16_t{});
+    case 4:
+      return fill_as(std::uint32_t{});
+    case 8:
+      return fill_as(std::uint64_t{});
+    default:
+      PK_CHECK(false, "an element has 1, 2, 4 or 8 bytes");
   }
 }
 

@@ -2,8 +2,8 @@
 // k), then a register-tiled loop adds the products. It is written once with vector types and compiled for three vector
 // widths; which one runs is decided by the processor at hand. All three add in the same order.
 //
-// This file is compiled with contraction of a * b + c to a fused multiply-add. That changes no result of the narrow types,
-// whose products are exact in f32 (short of underflow).
+// This file is compiled with contraction of a * b + c to a fused multiply-add. That changes no result of the narrow
+// types, whose products are exact in f32 (short of underflow).
 
 #include <algorithm>
 #include <cstring>
@@ -106,11 +106,11 @@ void widen(T* to, const std::byte* from, std::int64_t stride, std::int64_t n, bo
   }
 }
 
-/// Packs `lines` x `k` elements into panels of `width` lines: panel by panel, within one in order of k, `width` elements
-/// each; lines past the end are zeros. `line_stride` and `k_stride` are in bytes.
+/// Packs `lines` x `k` elements into panels of `width` lines: panel by panel, within one in order of k, `width`
+/// elements each; lines past the end are zeros. `line_stride` and `k_stride` are in bytes.
 template <class T, class From>
-void pack(std::vector<T>& panels, const std::byte* from, std::int64_t lines, std::int64_t k, std::int64_t line_stride, std::int64_t k_stride,
-          std::int64_t width, bool tf32) {
+void pack(std::vector<T>& panels, const std::byte* from, std::int64_t lines, std::int64_t k, std::int64_t line_stride,
+          std::int64_t k_stride, std::int64_t width, bool tf32) {
   const std::int64_t count = (lines + width - 1) / width;
   panels.assign(static_cast<std::size_t>(count * width * k), T{});
   const bool lines_contiguous = line_stride == static_cast<std::int64_t>(sizeof(From));
@@ -119,7 +119,8 @@ void pack(std::vector<T>& panels, const std::byte* from, std::int64_t lines, std
     T* panel = panels.data() + first * k;
     const std::int64_t n = std::min(width, lines - first);
     if (lines_contiguous) {
-      for (std::int64_t p = 0; p < k; ++p) widen<T, From>(panel + p * width, from + p * k_stride + first * line_stride, line_stride, n, tf32);
+      for (std::int64_t p = 0; p < k; ++p)
+        widen<T, From>(panel + p * width, from + p * k_stride + first * line_stride, line_stride, n, tf32);
       continue;
     }
     for (std::int64_t i = 0; i < n; ++i) {
@@ -130,8 +131,8 @@ void pack(std::vector<T>& panels, const std::byte* from, std::int64_t lines, std
 }
 
 template <class T>
-void pack_any(std::vector<T>& panels, const Matrix& m, std::int64_t lines, std::int64_t k, std::int64_t line_stride, std::int64_t k_stride,
-              std::int64_t width, bool tf32) {
+void pack_any(std::vector<T>& panels, const Matrix& m, std::int64_t lines, std::int64_t k, std::int64_t line_stride,
+              std::int64_t k_stride, std::int64_t width, bool tf32) {
   ir::visit_dtype(m.dtype, [&](auto tag) {
     using From = typename decltype(tag)::Type;
     pack<T, From>(panels, m.data, lines, k, line_stride, k_stride, width, tf32);
@@ -140,7 +141,8 @@ void pack_any(std::vector<T>& panels, const Matrix& m, std::int64_t lines, std::
 
 /// acc is in T, with rows `acc_stride` elements apart.
 template <class T>
-void multiply_panels(T* acc, std::int64_t acc_stride, std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const Matrix& b, bool tf32) {
+void multiply_panels(T* acc, std::int64_t acc_stride, std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a,
+                     const Matrix& b, bool tf32) {
   const Kernel<T> chosen = choose_kernel<T>();
   const std::int64_t rows = chosen.rows, columns = chosen.columns;
   std::vector<T> a_panels, b_panels;
@@ -178,22 +180,26 @@ bool can_multiply(Dtype a, Dtype b, Dtype acc) {
   return (acc == Dtype::f64 || acc == Dtype::i64) && a == acc && b == acc;
 }
 
-void multiply_add(Dtype acc_dtype, std::byte* acc, std::int64_t acc_row_stride, std::int64_t m, std::int64_t n, std::int64_t k,
-                  const Matrix& a, const Matrix& b, bool tf32) {
+void multiply_add(Dtype acc_dtype, std::byte* acc, std::int64_t acc_row_stride, std::int64_t m, std::int64_t n,
+                  std::int64_t k, const Matrix& a, const Matrix& b, bool tf32) {
   PK_CHECK(can_multiply(a.dtype, b.dtype, acc_dtype), "matrix product of types outside the table");
   const auto stride_in = [&](std::int64_t bytes) { return acc_row_stride / bytes; };
   if (acc_dtype == Dtype::f32) return multiply_panels(reinterpret_cast<float*>(acc), stride_in(4), m, n, k, a, b, tf32);
-  if (acc_dtype == Dtype::f64) return multiply_panels(reinterpret_cast<double*>(acc), stride_in(8), m, n, k, a, b, false);
+  if (acc_dtype == Dtype::f64)
+    return multiply_panels(reinterpret_cast<double*>(acc), stride_in(8), m, n, k, a, b, false);
   // Unsigned arithmetic wraps as the accumulator does; the operands are sign-extended into it.
-  if (acc_dtype == Dtype::i64) return multiply_panels(reinterpret_cast<std::uint64_t*>(acc), stride_in(8), m, n, k, a, b, false);
-  if (acc_dtype == Dtype::i32) return multiply_panels(reinterpret_cast<std::uint32_t*>(acc), stride_in(4), m, n, k, a, b, false);
+  if (acc_dtype == Dtype::i64)
+    return multiply_panels(reinterpret_cast<std::uint64_t*>(acc), stride_in(8), m, n, k, a, b, false);
+  if (acc_dtype == Dtype::i32)
+    return multiply_panels(reinterpret_cast<std::uint32_t*>(acc), stride_in(4), m, n, k, a, b, false);
   std::vector<float> wide(static_cast<std::size_t>(m * n));
   for (std::int64_t i = 0; i < m; ++i) {
     convert(Dtype::f32, reinterpret_cast<std::byte*>(wide.data() + i * n), Dtype::f16, acc + i * acc_row_stride, n);
   }
   multiply_panels(wide.data(), n, m, n, k, a, b, tf32);
   for (std::int64_t i = 0; i < m; ++i) {
-    convert(Dtype::f16, acc + i * acc_row_stride, Dtype::f32, reinterpret_cast<const std::byte*>(wide.data() + i * n), n);
+    convert(Dtype::f16, acc + i * acc_row_stride, Dtype::f32, reinterpret_cast<const std::byte*>(wide.data() + i * n),
+            n);
   }
 }
 

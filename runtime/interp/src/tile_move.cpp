@@ -16,7 +16,8 @@ struct Axis {
 
 /// The axes to walk, outermost first, without those of extent 1 and with neighbours joined where both sides are
 /// contiguous over them.
-std::vector<Axis> joined_axes(const ir::Shape& shape, std::span<const std::int64_t> to, std::span<const std::int64_t> from) {
+std::vector<Axis> joined_axes(const ir::Shape& shape, std::span<const std::int64_t> to,
+                              std::span<const std::int64_t> from) {
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 1) continue;
@@ -55,7 +56,8 @@ void copy_plane(std::byte* to, const std::byte* from, const Axis& outer, const A
   constexpr std::int64_t dense = sizeof(T);
   constexpr std::int64_t square = 32;
   if (inner.to == dense && (inner.from == dense || inner.from == 0)) {
-    for (std::int64_t i = 0; i < outer.extent; ++i) copy_row<T>(to + i * outer.to, inner.to, from + i * outer.from, inner.from, inner.extent);
+    for (std::int64_t i = 0; i < outer.extent; ++i)
+      copy_row<T>(to + i * outer.to, inner.to, from + i * outer.from, inner.from, inner.extent);
     return;
   }
   for (std::int64_t i0 = 0; i0 < outer.extent; i0 += square) {
@@ -63,7 +65,8 @@ void copy_plane(std::byte* to, const std::byte* from, const Axis& outer, const A
     for (std::int64_t j0 = 0; j0 < inner.extent; j0 += square) {
       const std::int64_t n = std::min(square, inner.extent - j0);
       for (std::int64_t i = i0; i < i1; ++i) {
-        copy_row<T>(to + i * outer.to + j0 * inner.to, inner.to, from + i * outer.from + j0 * inner.from, inner.from, n);
+        copy_row<T>(to + i * outer.to + j0 * inner.to, inner.to, from + i * outer.from + j0 * inner.from, inner.from,
+                    n);
       }
     }
   }
@@ -78,7 +81,8 @@ void copy_axes(std::byte* to, const std::byte* from, std::span<const Axis> axes)
   } else if (axes.size() == 2) {
     copy_plane<T>(to, from, axes[0], axes[1]);
   } else {
-    for (std::int64_t i = 0; i < axes[0].extent; ++i) copy_axes<T>(to + i * axes[0].to, from + i * axes[0].from, axes.subspan(1));
+    for (std::int64_t i = 0; i < axes[0].extent; ++i)
+      copy_axes<T>(to + i * axes[0].to, from + i * axes[0].from, axes.subspan(1));
   }
 }
 
@@ -88,7 +92,8 @@ void copy_where(int bytes, const std::byte*& mask, std::byte* to, const std::byt
     ++mask;
     return;
   }
-  for (std::int64_t i = 0; i < axes[0].extent; ++i) copy_where(bytes, mask, to + i * axes[0].to, from + i * axes[0].from, axes.subspan(1));
+  for (std::int64_t i = 0; i < axes[0].extent; ++i)
+    copy_where(bytes, mask, to + i * axes[0].to, from + i * axes[0].from, axes.subspan(1));
 }
 
 }  // namespace
@@ -98,16 +103,22 @@ void copy(int element_bytes, const ir::Shape& shape, std::byte* to, std::span<co
   if (ir::element_count(shape) == 0) return;
   const std::vector<Axis> axes = joined_axes(shape, to_strides, from_strides);
   switch (element_bytes) {
-    case 1: return copy_axes<std::uint8_t>(to, from, axes);
-    case 2: return copy_axes<std::uint16_t>(to, from, axes);
-    case 4: return copy_axes<std::uint32_t>(to, from, axes);
-    case 8: return copy_axes<std::uint64_t>(to, from, axes);
-    default: PK_CHECK(false, "an element has 1, 2, 4 or 8 bytes");
+    case 1:
+      return copy_axes<std::uint8_t>(to, from, axes);
+    case 2:
+      return copy_axes<std::uint16_t>(to, from, axes);
+    case 4:
+      return copy_axes<std::uint32_t>(to, from, axes);
+    case 8:
+      return copy_axes<std::uint64_t>(to, from, axes);
+    default:
+      PK_CHECK(false, "an element has 1, 2, 4 or 8 bytes");
   }
 }
 
 void copy_masked(int element_bytes, const ir::Shape& shape, const std::byte* mask, std::byte* to,
-                 std::span<const std::int64_t> to_strides, const std::byte* from, std::span<const std::int64_t> from_strides) {
+                 std::span<const std::int64_t> to_strides, const std::byte* from,
+                 std::span<const std::int64_t> from_strides) {
   if (ir::element_count(shape) == 0) return;
   copy_where(element_bytes, mask, to, from, joined_axes(shape, to_strides, from_strides));
 }
@@ -122,7 +133,8 @@ std::vector<std::int64_t> dense_strides(int element_bytes, const ir::Shape& shap
   return strides;
 }
 
-void broadcast(int element_bytes, std::byte* out, const ir::Shape& out_shape, const std::byte* in, const ir::Shape& in_shape) {
+void broadcast(int element_bytes, std::byte* out, const ir::Shape& out_shape, const std::byte* in,
+               const ir::Shape& in_shape) {
   const std::vector<std::int64_t> in_strides = dense_strides(element_bytes, in_shape);
   std::vector<std::int64_t> from(out_shape.size(), 0);
   const std::size_t missing = out_shape.size() - in_shape.size();
@@ -130,7 +142,8 @@ void broadcast(int element_bytes, std::byte* out, const ir::Shape& out_shape, co
   copy(element_bytes, out_shape, out, dense_strides(element_bytes, out_shape), in, from);
 }
 
-void transpose(int element_bytes, std::byte* out, const std::byte* in, const ir::Shape& in_shape, std::span<const std::int64_t> perm) {
+void transpose(int element_bytes, std::byte* out, const std::byte* in, const ir::Shape& in_shape,
+               std::span<const std::int64_t> perm) {
   const std::vector<std::int64_t> in_strides = dense_strides(element_bytes, in_shape);
   ir::Shape out_shape;
   std::vector<std::int64_t> from;
@@ -141,19 +154,21 @@ void transpose(int element_bytes, std::byte* out, const std::byte* in, const ir:
   copy(element_bytes, out_shape, out, dense_strides(element_bytes, out_shape), in, from);
 }
 
-void slice(int element_bytes, std::byte* out, const ir::Shape& out_shape, const std::byte* in, const ir::Shape& in_shape,
-           std::span<const std::int64_t> starts) {
+void slice(int element_bytes, std::byte* out, const ir::Shape& out_shape, const std::byte* in,
+           const ir::Shape& in_shape, std::span<const std::int64_t> starts) {
   const std::vector<std::int64_t> from = dense_strides(element_bytes, in_shape);
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < starts.size(); ++i) offset += starts[i] * from[i];
-  if (ir::element_count(out_shape) > 0) copy(element_bytes, out_shape, out, dense_strides(element_bytes, out_shape), in + offset, from);
+  if (ir::element_count(out_shape) > 0)
+    copy(element_bytes, out_shape, out, dense_strides(element_bytes, out_shape), in + offset, from);
 }
 
 void concat_part(int element_bytes, std::byte* out, const ir::Shape& out_shape, int axis, std::int64_t offset,
                  const std::byte* in, const ir::Shape& in_shape) {
   const std::vector<std::int64_t> to = dense_strides(element_bytes, out_shape);
   if (ir::element_count(in_shape) == 0) return;
-  copy(element_bytes, in_shape, out + offset * to[static_cast<std::size_t>(axis)], to, in, dense_strides(element_bytes, in_shape));
+  copy(element_bytes, in_shape, out + offset * to[static_cast<std::size_t>(axis)], to, in,
+       dense_strides(element_bytes, in_shape));
 }
 
 }  // namespace pk::interp::tile

@@ -53,7 +53,8 @@ struct Reducer {
  private:
   static constexpr ir::Dtype dtype_of() {
     for (const ir::DtypeInfo& row : ir::dtype_table) {
-      const bool same = ir::visit_dtype(row.dtype, [](auto tag) { return std::same_as<typename decltype(tag)::Type, T>; });
+      const bool same =
+          ir::visit_dtype(row.dtype, [](auto tag) { return std::same_as<typename decltype(tag)::Type, T>; });
       if (same) return row.dtype;
     }
     return ir::Dtype::index;
@@ -78,7 +79,8 @@ void reduce_rows(std::byte* out, const std::byte* in, const Extents& e) {
       partial.fill(R::start());
       std::int64_t i = 0;
       for (; i + static_cast<std::int64_t>(runs) <= e.axis; i += runs) {
-        for (std::size_t r = 0; r < runs; ++r) partial[r] = R::step(partial[r], ir::convert_value<Work>(from[i + static_cast<std::int64_t>(r)]));
+        for (std::size_t r = 0; r < runs; ++r)
+          partial[r] = R::step(partial[r], ir::convert_value<Work>(from[i + static_cast<std::int64_t>(r)]));
       }
       for (std::size_t r = 0; i < e.axis; ++i, ++r) partial[r] = R::step(partial[r], ir::convert_value<Work>(from[i]));
       to[o] = ir::convert_value<Out>(combine<R>(partial));

@@ -45,7 +45,8 @@ double Scalar::as_double() const {
 Scalar convert(Scalar x, Dtype to) {
   return visit_dtype(x.dtype, [&](auto from_tag) {
     const auto value = x.get<typename decltype(from_tag)::Type>();
-    return visit_dtype(to, [&](auto to_tag) { return Scalar::make(to, convert_value<typename decltype(to_tag)::Type>(value)); });
+    return visit_dtype(
+        to, [&](auto to_tag) { return Scalar::make(to, convert_value<typename decltype(to_tag)::Type>(value)); });
   });
 }
 
@@ -106,9 +107,12 @@ std::optional<Scalar> evaluate(Op op, std::span<const Scalar> operands, NumError
 
 std::string_view describe(NumError error) {
   switch (error) {
-    case NumError::none: return "no error";
-    case NumError::division_by_zero: return "division by zero";
-    case NumError::overflow: return "overflow of a division";
+    case NumError::none:
+      return "no error";
+    case NumError::division_by_zero:
+      return "division by zero";
+    case NumError::overflow:
+      return "overflow of a division";
   }
   return {};
 }

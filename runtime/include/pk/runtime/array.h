@@ -17,12 +17,12 @@ struct Array {
   ir::Dtype dtype = ir::Dtype::f32;
   ir::Shape shape;
   std::vector<std::byte> data;
-  bool untyped = false;   ///< an untyped literal: takes the dtype of what it meets
+  bool untyped = false;  ///< an untyped literal: takes the dtype of what it meets
 
   [[nodiscard]] std::int64_t size() const { return ir::element_count(shape); }
 };
 
-[[nodiscard]] Array make_array(ir::Dtype dtype, ir::Shape shape);   ///< zeros
+[[nodiscard]] Array make_array(ir::Dtype dtype, ir::Shape shape);  ///< zeros
 
 /// The array of `random(T[…], seed, lo, hi)`: the same numbers on every platform (docs/language.md, "Random numbers").
 [[nodiscard]] Array random_array(ir::Dtype dtype, const ir::Shape& shape, std::uint64_t seed, double low, double high);

@@ -23,7 +23,8 @@ class Backend {
   /// Runs `kernel` (after the shared passes) with one argument for each parameter, in order; arrays are in host memory
   /// and hold the results afterwards. Returns whether it ended without error; errors are in `diags`. May be called
   /// from several threads.
-  virtual bool launch(const ir::Kernel& kernel, const std::vector<interp::Argument>& args, Span launch_span, Diagnostics& diags) = 0;
+  virtual bool launch(const ir::Kernel& kernel, const std::vector<interp::Argument>& args, Span launch_span,
+                      Diagnostics& diags) = 0;
 };
 
 }  // namespace pk::runtime

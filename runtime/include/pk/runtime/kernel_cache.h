@@ -24,8 +24,9 @@ struct CompiledKernel {
 class KernelCache {
  public:
   /// The kernel with these bindings, compiled if it is new. Null when it has errors, which are reported (each time).
-  [[nodiscard]] std::shared_ptr<const CompiledKernel> get(const sema::Module& module, const ast::Kernel& kernel, const sema::Bindings& bindings,
-                                                          const ir::Target& target, bool interpret, Diagnostics& diags);
+  [[nodiscard]] std::shared_ptr<const CompiledKernel> get(const sema::Module& module, const ast::Kernel& kernel,
+                                                          const sema::Bindings& bindings, const ir::Target& target,
+                                                          bool interpret, Diagnostics& diags);
 
  private:
   std::mutex mutex_;

@@ -2,9 +2,9 @@
 // What each elementwise operation computes: `apply<op>` on storage types, one definition for constant folding, the
 // interpreter's tile loops and host arrays, so that these cannot disagree. Included through numerics.h.
 //
-// Integers wrap at their own width. Floats narrower than f32 compute + - * / sqrt in f32 and round once, which gives the
-// correctly rounded result (f32 has more than twice their bits). Functions such as exp are computed in f64 and rounded
-// once; in f64 they are the C library's (below 1 unit in the last place).
+// Integers wrap at their own width. Floats narrower than f32 compute + - * / sqrt in f32 and round once, which gives
+// the correctly rounded result (f32 has more than twice their bits). Functions such as exp are computed in f64 and
+// rounded once; in f64 they are the C library's (below 1 unit in the last place).
 
 #include <algorithm>
 #include <bit>
@@ -20,21 +20,27 @@ enum class NumError : std::uint8_t { none, division_by_zero, overflow };
 
 [[nodiscard]] constexpr bool in_domain(Domain domain, DtypeClass cls) {
   switch (domain) {
-    case Domain::any: return true;
-    case Domain::number: return cls != DtypeClass::boolean;
-    case Domain::integer: return cls == DtypeClass::sint || cls == DtypeClass::uint;
-    case Domain::floating: return cls == DtypeClass::floating;
-    case Domain::boolean: return cls == DtypeClass::boolean;
-    case Domain::bits: return cls != DtypeClass::floating;
+    case Domain::any:
+      return true;
+    case Domain::number:
+      return cls != DtypeClass::boolean;
+    case Domain::integer:
+      return cls == DtypeClass::sint || cls == DtypeClass::uint;
+    case Domain::floating:
+      return cls == DtypeClass::floating;
+    case Domain::boolean:
+      return cls == DtypeClass::boolean;
+    case Domain::bits:
+      return cls != DtypeClass::floating;
   }
   return false;
 }
 
 template <class T>
-inline constexpr DtypeClass class_of = std::same_as<T, Bool> ? DtypeClass::boolean
-                                       : Float<T>            ? DtypeClass::floating
+inline constexpr DtypeClass class_of = std::same_as<T, Bool>     ? DtypeClass::boolean
+                                       : Float<T>                ? DtypeClass::floating
                                        : std::signed_integral<T> ? DtypeClass::sint
-                                                             : DtypeClass::uint;
+                                                                 : DtypeClass::uint;
 
 /// Whether `op` may fail on elements of this class.
 [[nodiscard]] constexpr bool can_fail(Op op, DtypeClass cls) {
@@ -94,8 +100,8 @@ double apply_function(double x, double y) {
   if constexpr (op == Op::atan2) return std::atan2(x, y);
 }
 constexpr bool is_function(Op op) {
-  constexpr Op functions[] = {Op::exp,   Op::exp2, Op::expm1, Op::log, Op::log2, Op::log10, Op::log1p, Op::rsqrt,
-                              Op::sin,   Op::cos,  Op::tan,   Op::tanh, Op::erf, Op::pow,   Op::atan2};
+  constexpr Op functions[] = {Op::exp, Op::exp2, Op::expm1, Op::log,  Op::log2, Op::log10, Op::log1p, Op::rsqrt,
+                              Op::sin, Op::cos,  Op::tan,   Op::tanh, Op::erf,  Op::pow,   Op::atan2};
   return std::ranges::find(functions, op) != std::end(functions);
 }
 
@@ -184,12 +190,21 @@ constexpr auto comparable(T x) {
 
 }  // namespace detail
 
-/// Whether `apply<op>` exists for operands of type T (the domain column of the table).
+/// Whether the table has `op` as an elementwise operation on elements of this class (conversions apart: they need a
+/// target type).
+[[nodiscard]] constexpr bool is_computed(Op op, DtypeClass cls) {
+  if (!is_elementwise(op) || info(op).cls == OpClass::conversion) return false;
+  return in_domain(info(op).domain, cls);
+}
+/// Whether `apply<op>` exists for operands of type T.
 template <Op op, class T>
-inline constexpr bool applies = is_elementwise(op) && info(op).cls != OpClass::conversion && in_domain(info(op).domain, class_of<T>);
+inline constexpr bool applies = is_computed(op, class_of<T>);
 
-template <Op op, class T>
-  requires applies<op, T> && (info(op).cls == OpClass::unary)
+/// Operands of the operations of one class.
+template <class T, Op op, OpClass cls>
+concept Operand = (is_computed(op, class_of<T>) && info(op).cls == cls);
+
+template <Op op, Operand<op, OpClass::unary> T>
 T apply(T x) {
   if constexpr (std::same_as<T, Bool>) {
     return Bool(!static_cast<bool>(x));
@@ -204,8 +219,7 @@ T apply(T x) {
   }
 }
 
-template <Op op, class T>
-  requires applies<op, T> && (info(op).cls == OpClass::predicate)
+template <Op op, Operand<op, OpClass::predicate> T>
 Bool apply(T x) {
   const auto v = detail::comparable(x);
   if constexpr (op == Op::is_nan) return Bool(v != v);
@@ -214,8 +228,7 @@ Bool apply(T x) {
   if constexpr (op == Op::is_finite) return Bool(std::fabs(v) < infinity);
 }
 
-template <Op op, class T>
-  requires applies<op, T> && (info(op).cls == OpClass::binary)
+template <Op op, Operand<op, OpClass::binary> T>
 T apply(T x, T y) {
   if constexpr (std::same_as<T, Bool>) {
     const bool a = static_cast<bool>(x), b = static_cast<bool>(y);
@@ -233,8 +246,7 @@ T apply(T x, T y) {
   }
 }
 
-template <Op op, class T>
-  requires applies<op, T> && (info(op).cls == OpClass::comparison)
+template <Op op, Operand<op, OpClass::comparison> T>
 Bool apply(T x, T y) {
   const auto a = detail::comparable(x), b = detail::comparable(y);
   if constexpr (op == Op::eq) return Bool(a == b);
@@ -245,8 +257,8 @@ Bool apply(T x, T y) {
   if constexpr (op == Op::ge) return Bool(a >= b);
 }
 
-template <Op op, class T>
-  requires applies<op, T> && (op == Op::fma || op == Op::clamp)
+/// fma and clamp; `select` is `select_value`, since its condition is a bool.
+template <Op op, Operand<op, OpClass::ternary> T>
 T apply(T x, T y, T z) {
   if constexpr (op == Op::clamp) {
     return apply<Op::min>(apply<Op::max>(x, y), z);
@@ -257,9 +269,8 @@ T apply(T x, T y, T z) {
   }
 }
 
-template <Op op, class T>
-  requires(op == Op::select)
-T apply(Bool condition, T if_true, T if_false) {
+template <class T>
+T select_value(Bool condition, T if_true, T if_false) {
   return static_cast<bool>(condition) ? if_true : if_false;
 }
 
@@ -278,13 +289,16 @@ constexpr NumError check(T x, T y) {
 }
 
 /// Calls `f` with the operation as a template argument: f(OpTag<Op::add>{}). Rows that are not elementwise are skipped.
-template <Op op_> struct OpTag { static constexpr Op op = op_; };
+template <Op op_>
+struct OpTag {
+  static constexpr Op op = op_;
+};
 template <class F>
 void visit_elementwise(Op op, F&& f) {
   switch (op) {
-#define PK_OP(name, cls_, ...)                                      \
-  case Op::name:                                                    \
-    if constexpr (is_elementwise(Op::name)) f(OpTag<Op::name>{});   \
+#define PK_OP(name, cls_, ...)                                    \
+  case Op::name:                                                  \
+    if constexpr (is_elementwise(Op::name)) f(OpTag<Op::name>{}); \
     break;
 #include "pk/ir/ops.def"
   }

@@ -24,45 +24,107 @@ struct Bool {
   constexpr explicit Bool(bool b) : bits(b ? 1 : 0) {}
   [[nodiscard]] constexpr explicit operator bool() const { return bits != 0; }
 };
-struct F16 { std::uint16_t bits = 0; };
-struct BF16 { std::uint16_t bits = 0; };
-struct F8E4M3 { std::uint8_t bits = 0; };
-struct F8E5M2 { std::uint8_t bits = 0; };
+struct F16 {
+  std::uint16_t bits = 0;
+};
+struct BF16 {
+  std::uint16_t bits = 0;
+};
+struct F8E4M3 {
+  std::uint8_t bits = 0;
+};
+struct F8E5M2 {
+  std::uint8_t bits = 0;
+};
 
 template <class T>
-concept SmallFloat = std::same_as<T, F16> || std::same_as<T, BF16> || std::same_as<T, F8E4M3> || std::same_as<T, F8E5M2>;
+concept SmallFloat =
+    std::same_as<T, F16> || std::same_as<T, BF16> || std::same_as<T, F8E4M3> || std::same_as<T, F8E5M2>;
 template <class T>
 concept Float = SmallFloat<T> || std::floating_point<T>;
 template <class T>
 concept Integer = std::integral<T> && !std::same_as<T, bool>;
 
 /// Storage<Dtype::f16>::Type is F16, and so on. `index` is stored as i64 is.
-template <Dtype> struct Storage;
-template <> struct Storage<Dtype::boolean> { using Type = Bool; };
-template <> struct Storage<Dtype::i8> { using Type = std::int8_t; };
-template <> struct Storage<Dtype::i16> { using Type = std::int16_t; };
-template <> struct Storage<Dtype::i32> { using Type = std::int32_t; };
-template <> struct Storage<Dtype::i64> { using Type = std::int64_t; };
-template <> struct Storage<Dtype::u8> { using Type = std::uint8_t; };
-template <> struct Storage<Dtype::u16> { using Type = std::uint16_t; };
-template <> struct Storage<Dtype::u32> { using Type = std::uint32_t; };
-template <> struct Storage<Dtype::u64> { using Type = std::uint64_t; };
-template <> struct Storage<Dtype::f8e4m3> { using Type = F8E4M3; };
-template <> struct Storage<Dtype::f8e5m2> { using Type = F8E5M2; };
-template <> struct Storage<Dtype::f16> { using Type = F16; };
-template <> struct Storage<Dtype::bf16> { using Type = BF16; };
-template <> struct Storage<Dtype::f32> { using Type = float; };
-template <> struct Storage<Dtype::f64> { using Type = double; };
-template <> struct Storage<Dtype::index> { using Type = std::int64_t; };
+template <Dtype>
+struct Storage;
+template <>
+struct Storage<Dtype::boolean> {
+  using Type = Bool;
+};
+template <>
+struct Storage<Dtype::i8> {
+  using Type = std::int8_t;
+};
+template <>
+struct Storage<Dtype::i16> {
+  using Type = std::int16_t;
+};
+template <>
+struct Storage<Dtype::i32> {
+  using Type = std::int32_t;
+};
+template <>
+struct Storage<Dtype::i64> {
+  using Type = std::int64_t;
+};
+template <>
+struct Storage<Dtype::u8> {
+  using Type = std::uint8_t;
+};
+template <>
+struct Storage<Dtype::u16> {
+  using Type = std::uint16_t;
+};
+template <>
+struct Storage<Dtype::u32> {
+  using Type = std::uint32_t;
+};
+template <>
+struct Storage<Dtype::u64> {
+  using Type = std::uint64_t;
+};
+template <>
+struct Storage<Dtype::f8e4m3> {
+  using Type = F8E4M3;
+};
+template <>
+struct Storage<Dtype::f8e5m2> {
+  using Type = F8E5M2;
+};
+template <>
+struct Storage<Dtype::f16> {
+  using Type = F16;
+};
+template <>
+struct Storage<Dtype::bf16> {
+  using Type = BF16;
+};
+template <>
+struct Storage<Dtype::f32> {
+  using Type = float;
+};
+template <>
+struct Storage<Dtype::f64> {
+  using Type = double;
+};
+template <>
+struct Storage<Dtype::index> {
+  using Type = std::int64_t;
+};
 
-template <class T> struct TypeTag { using Type = T; };
+template <class T>
+struct TypeTag {
+  using Type = T;
+};
 
 /// Calls `f(TypeTag<T>{})` with the storage type of `dtype`.
 template <class F>
 constexpr decltype(auto) visit_dtype(Dtype dtype, F&& f) {
   switch (dtype) {
 #define PK_DTYPE(name, spelling, bits, cls) \
-  case Dtype::name: return f(TypeTag<Storage<Dtype::name>::Type>{});
+  case Dtype::name:                         \
+    return f(TypeTag<Storage<Dtype::name>::Type>{});
 #include "pk/ir/dtypes.def"
   }
   return f(TypeTag<std::int64_t>{});  // not reached: the switch is complete
@@ -71,28 +133,33 @@ constexpr decltype(auto) visit_dtype(Dtype dtype, F&& f) {
 namespace detail {
 
 /// Exponent and mantissa widths of a format narrower than f32, and where its finite values end.
-template <class T> struct Format;
-template <> struct Format<F16> {
+template <class T>
+struct Format;
+template <>
+struct Format<F16> {
   using Bits = std::uint16_t;
   static constexpr int exponent = 5, mantissa = 10;
   static constexpr bool saturates = false, has_infinity = true;
   static constexpr float largest = 65504.0F;
   static constexpr Bits nan = 0x7fff;
 };
-template <> struct Format<BF16> {
+template <>
+struct Format<BF16> {
   using Bits = std::uint16_t;
   static constexpr int exponent = 8, mantissa = 7;
   static constexpr bool saturates = false, has_infinity = true;
   static constexpr Bits nan = 0x7fff;
 };
-template <> struct Format<F8E4M3> {
+template <>
+struct Format<F8E4M3> {
   using Bits = std::uint8_t;
   static constexpr int exponent = 4, mantissa = 3;
   static constexpr bool saturates = true, has_infinity = false;
   static constexpr float largest = 448.0F;
   static constexpr Bits nan = 0x7f;
 };
-template <> struct Format<F8E5M2> {
+template <>
+struct Format<F8E5M2> {
   using Bits = std::uint8_t;
   static constexpr int exponent = 5, mantissa = 2;
   static constexpr bool saturates = true, has_infinity = true;
@@ -106,7 +173,9 @@ constexpr float power_of_two(int e) { return std::bit_cast<float>(static_cast<st
 }  // namespace detail
 
 /// The value of a small float, exactly.
-[[nodiscard]] constexpr float to_float(BF16 x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
+[[nodiscard]] constexpr float to_float(BF16 x) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+}
 template <SmallFloat T>
 [[nodiscard]] constexpr float to_float(T x) {
   using F = detail::Format<T>;
@@ -147,8 +216,10 @@ template <SmallFloat T>
     constexpr float shifter = detail::power_of_two(1 - bias - F::mantissa + 23);
     constexpr std::uint32_t infinity = ((1U << F::exponent) - 1) << F::mantissa;
     const std::uint32_t kept = F::saturates && magnitude > largest ? largest : magnitude;
-    const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(kept) + shifter) - std::bit_cast<std::uint32_t>(shifter);
-    const std::uint32_t normal = (kept - (static_cast<std::uint32_t>(127 - bias) << 23) + half_less_one + ((kept >> drop) & 1)) >> drop;
+    const std::uint32_t small =
+        std::bit_cast<std::uint32_t>(std::bit_cast<float>(kept) + shifter) - std::bit_cast<std::uint32_t>(shifter);
+    const std::uint32_t normal =
+        (kept - (static_cast<std::uint32_t>(127 - bias) << 23) + half_less_one + ((kept >> drop) & 1)) >> drop;
     result = kept < smallest_normal ? small : normal;
     if constexpr (!F::saturates) result = result > infinity ? infinity : result;
   }
@@ -160,8 +231,8 @@ template <SmallFloat T>
 
 namespace detail {
 
-/// Rounds to f32 "to odd": an inexact value gets a set last bit. Rounding that once more, to a format of at most 22 bits,
-/// gives what rounding the original once would have given.
+/// Rounds to f32 "to odd": an inexact value gets a set last bit. Rounding that once more, to a format of at most 22
+/// bits, gives what rounding the original once would have given.
 [[nodiscard]] constexpr float round_to_odd(double x) {
   const float nearest = static_cast<float>(x);
   const double back = static_cast<double>(nearest);

@@ -1,7 +1,7 @@
 #pragma once
-// The one table of numeric semantics (docs/language.md, "Numbers"): storage types and conversions (float_formats.h), what
-// each elementwise operation computes (elementwise.h), and here the same on single values whose type is known at run time.
-// Used by constant folding in sema and the IR passes, by the interpreter, and by host arrays of test items.
+// The one table of numeric semantics (docs/language.md, "Numbers"): storage types and conversions (float_formats.h),
+// what each elementwise operation computes (elementwise.h), and here the same on single values whose type is known at
+// run time. Used by constant folding in sema and the IR passes, by the interpreter, and by host arrays of test items.
 
 #include <cstddef>
 #include <optional>
@@ -53,13 +53,15 @@ struct Scalar {
 /// "division by zero" or "overflow of a division"
 [[nodiscard]] std::string_view describe(NumError error);
 
-/// Smallest and largest value: the identities of max and min (floats: the infinities; f8e4m3, which has none: the ends).
+/// Smallest and largest value: the identities of max and min (floats: the infinities; f8e4m3, which has none: the
+/// ends).
 [[nodiscard]] Scalar lowest(Dtype dtype);
 [[nodiscard]] Scalar highest(Dtype dtype);
 
 /// For messages: `true`, `-3`, `0.1`, `nan`, `-inf`; a float gets the fewest digits that give the same value again.
 [[nodiscard]] std::string format(Scalar x);
-/// Reads what `format` writes (and any decimal number), rounding once. Nothing when the text is not a value of the type.
+/// Reads what `format` writes (and any decimal number), rounding once. Nothing when the text is not a value of the
+/// type.
 [[nodiscard]] std::optional<Scalar> parse_scalar(Dtype dtype, std::string_view text);
 
 template <class T>
