@@ -21,14 +21,23 @@ bool fits(const Fix& fix, FileId file, const std::vector<Edit>& taken) {
 
 FixedText apply_fixes(const Sources& sources, FileId file, const std::vector<Diagnostic>& diagnostics) {
   std::vector<Edit> edits;
-  FixedText out{std::string(sources.text(file)), 0};
+  FixedText out;
   for (const Diagnostic& d : diagnostics) {
     if (d.fixes.empty() || !fits(d.fixes.front(), file, edits)) continue;
     edits.insert(edits.end(), d.fixes.front().edits.begin(), d.fixes.front().edits.end());
     ++out.applied;
   }
-  std::sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) { return a.span.begin > b.span.begin; });
-  for (const Edit& edit : edits) out.text.replace(edit.span.begin, edit.span.end - edit.span.begin, edit.text);
+  // Stable: several insertions of one fix at one place keep their order.
+  std::stable_sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) { return a.span < b.span; });
+  const std::string_view text = sources.text(file);
+  std::uint32_t at = 0;
+  for (const Edit& edit : edits) {
+    PK_CHECK(edit.span.begin >= at, "the edits of one fix overlap");
+    out.text += text.substr(at, edit.span.begin - at);
+    out.text += edit.text;
+    at = edit.span.end;
+  }
+  out.text += text.substr(at);
   return out;
 }
 

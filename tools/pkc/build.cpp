@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <fstream>
 #include <memory>
 
 #include "commands.h"
@@ -58,7 +57,8 @@ bool parse_bindings(const BuildOptions& options, sema::Bindings& bindings) {
   }
   for (const std::string& text : options.settings) {
     const std::size_t equals = text.find('=');
-    const auto dtype = equals == std::string::npos ? std::nullopt : ir::parse_dtype(std::string_view(text).substr(equals + 1));
+    const auto dtype =
+        equals == std::string::npos ? std::nullopt : ir::parse_dtype(std::string_view(text).substr(equals + 1));
     const auto named = parse_named_integer(text);
     if (dtype) {
       bindings.generics[text.substr(0, equals)] = *dtype;
@@ -90,7 +90,8 @@ std::string emit_ir(ir::Kernel kernel, const std::string& print_after) {
 }
 
 /// Emits one kernel; false after errors.
-bool emit_kernel(const sema::Module& module, const ast::Kernel& kernel, const Build& build, Diagnostics& diags, std::string& out) {
+bool emit_kernel(const sema::Module& module, const ast::Kernel& kernel, const Build& build, Diagnostics& diags,
+                 std::string& out) {
   auto elaborated = sema::elaborate(module, kernel, build.bindings, build.target, diags);
   build.watch.lap(fmt::format("elaborate {}", kernel.name.text));
   if (!elaborated) return false;
@@ -101,7 +102,8 @@ bool emit_kernel(const sema::Module& module, const ast::Kernel& kernel, const Bu
   }
   const ir::Kernel ready = ir::run_shared_passes(std::move(*elaborated), {});
   build.watch.lap("shared passes");
-  const Result<std::string> text = emit_device_code(ready, {build.options.emit, build.target, build.options.optimise, build.options.debug});
+  const Result<std::string> text =
+      emit_device_code(ready, {build.options.emit, build.target, build.options.optimise, build.options.debug});
   build.watch.lap("code generation");
   if (!text) {
     fmt::print(stderr, "pkc: {}\n", text.error().message);
@@ -116,13 +118,7 @@ int write(const std::string& path, const std::string& text) {
     fmt::print("{}", text);
     return ok;
   }
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (!file.good()) {
-    fmt::print(stderr, "pkc: cannot write `{}`\n", path);
-    return failed;
-  }
-  return ok;
+  return write_file(path, text) ? ok : failed;
 }
 
 bool known_pass(const std::string& name) {
@@ -158,7 +154,8 @@ int run_build(const BuildOptions& options) {
     for (const std::string_view name : sema::kernel_names(*module)) {
       if (!options.kernel.empty() && name != options.kernel) continue;
       if (diags.has_errors()) break;
-      good = emit_kernel(*module, *sema::find_kernel(*module, name), {options, *target, bindings, watch}, diags, out) && good;
+      good = emit_kernel(*module, *sema::find_kernel(*module, name), {options, *target, bindings, watch}, diags, out) &&
+             good;
     }
   }
   diags.sort();
@@ -174,13 +171,16 @@ void add_build(CLI::App& app, Action& action) {
   auto options = std::make_shared<BuildOptions>();
   CLI::App* command = app.add_subcommand("build", "compile a file's kernels and print a stage");
   command->add_option("file", options->file, "a pk file")->required();
-  command->add_option("--emit", options->emit, "ast, ir, llvm or ptx")->check(CLI::IsMember({"ast", "ir", "llvm", "ptx"}));
+  command->add_option("--emit", options->emit, "ast, ir, llvm or ptx")
+      ->check(CLI::IsMember({"ast", "ir", "llvm", "ptx"}));
   command->add_option("-o", options->output, "output file; standard output without");
   command->add_option("--target", options->target, "sm_90a or sm_80");
   command->add_option("--kernel", options->kernel, "only this kernel");
-  command->add_option("--print-after", options->print_after, "with --emit=ir: the IR after this pass; `elaborate` for before all");
+  command->add_option("--print-after", options->print_after,
+                      "with --emit=ir: the IR after this pass; `elaborate` for before all");
   command->add_option("-D", options->dims, "NAME=value: fix a run-time dimension")->allow_extra_args(false);
-  command->add_option("--set", options->settings, "NAME=value: a generic, an integer or a dtype")->allow_extra_args(false);
+  command->add_option("--set", options->settings, "NAME=value: a generic, an integer or a dtype")
+      ->allow_extra_args(false);
   command->add_option("-O", options->optimise, "optimisation level, 0 to 3")->check(CLI::Range(0, 3));
   command->add_flag("-g", options->debug, "line tables");
   command->add_flag("--time-passes", options->time_passes, "print the time of each stage");

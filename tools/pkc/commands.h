@@ -2,9 +2,10 @@
 // The subcommands of pkc: each adds its options to the command line and leaves what to do in `action`.
 
 #include <CLI/CLI.hpp>
-
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pk/frontend/diagnostics.h"
@@ -38,6 +39,12 @@ struct NamedInteger {
   std::int64_t value = 0;
 };
 [[nodiscard]] std::optional<NamedInteger> parse_named_integer(const std::string& text);
+
+/// 301 of "PK0301", "pk0301" or "301".
+[[nodiscard]] std::optional<int> parse_code(std::string_view text);
+
+/// Writes a file; false, with a message on stderr, when that fails.
+[[nodiscard]] bool write_file(const std::string& path, std::string_view text);
 
 /// A target by its name; says on stderr what there is when it is unknown.
 [[nodiscard]] std::optional<ir::Target> parse_target(const std::string& name);

@@ -5,8 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
 #include "commands.h"
 #include "pk/frontend/render.h"
@@ -14,14 +15,25 @@
 namespace pk::tools {
 
 FileId read_source(const std::string& path, Sources& sources, Diagnostics& diags) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text;
-  if (in) text.assign(std::istreambuf_iterator<char>(in), {});
-  if (!in || in.bad()) {
-    diags.report<diag::cannot_read_file>({}, path, std::strerror(errno));
+  std::error_code error;
+  const bool folder = std::filesystem::is_directory(path, error);
+  std::ifstream in;
+  if (!folder) in.open(path, std::ios::binary);
+  std::ostringstream text;
+  if (in.is_open() && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+  if (!in.is_open() || in.bad() || text.bad()) {
+    diags.report<diag::cannot_read_file>({}, path, folder ? "it is a folder" : std::strerror(errno));
     return {};
   }
-  return sources.add(path, std::move(text));
+  return sources.add(path, std::move(text).str());
+}
+
+bool write_file(const std::string& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.flush();
+  if (!file.good()) fmt::print(stderr, "pkc: cannot write `{}`: {}\n", path, std::strerror(errno));
+  return file.good();
 }
 
 bool color_wanted(int descriptor) { return isatty(descriptor) != 0 && std::getenv("NO_COLOR") == nullptr; }
@@ -40,6 +52,14 @@ std::optional<NamedInteger> parse_named_integer(const std::string& text) {
   const auto [stop, error] = std::from_chars(text.data() + equals + 1, end, out.value);
   if (error != std::errc{} || stop != end) return std::nullopt;
   return out;
+}
+
+std::optional<int> parse_code(std::string_view text) {
+  if (text.starts_with("PK") || text.starts_with("pk")) text.remove_prefix(2);
+  int code = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), code);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return code;
 }
 
 std::optional<ir::Target> parse_target(const std::string& name) {

@@ -1,21 +1,13 @@
+#include "pk/frontend/explain.h"
+
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 
 #include "commands.h"
-#include "pk/frontend/explain.h"
 
 namespace pk::tools {
 namespace {
-
-std::optional<int> parse_code(std::string_view text) {
-  if (text.starts_with("PK") || text.starts_with("pk")) text.remove_prefix(2);
-  int code = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), code);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return code;
-}
 
 int run_explain(const std::string& text) {
   if (text.empty()) {
@@ -38,7 +30,8 @@ int run_explain(const std::string& text) {
 
 void add_explain(CLI::App& app, Action& action) {
   auto code = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("explain", "explain a diagnostic code, with examples; without a code list all");
+  CLI::App* command =
+      app.add_subcommand("explain", "explain a diagnostic code, with examples; without a code list all");
   command->add_option("code", *code, "PK0301");
   command->callback([code, &action] { action = [code] { return run_explain(*code); }; });
 }

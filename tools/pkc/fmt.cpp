@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <fstream>
 #include <memory>
 
 #include "commands.h"
@@ -14,7 +13,8 @@ struct FmtOptions {
   bool check = false;
 };
 
-/// Formats one file in place, or tells whether it would change. Returns whether that went well (and, with --check, nothing would change).
+/// Formats one file in place, or tells whether it would change. Returns whether that went well (and, with --check,
+/// nothing would change).
 bool format_file(const std::string& path, bool check) {
   Sources sources;
   Diagnostics diags;
@@ -34,8 +34,7 @@ bool format_file(const std::string& path, bool check) {
     fmt::print("{} is not formatted\n", path);
     return false;
   }
-  std::ofstream(path, std::ios::binary) << *formatted;
-  return true;
+  return write_file(path, *formatted);
 }
 
 int run_fmt(const FmtOptions& options) {

@@ -20,6 +20,7 @@ using runtime::Status;
 struct TestOptions {
   std::vector<std::string> files;
   std::string filter;
+  std::vector<std::string> names;
   std::string format = "text";
   std::string backend = "interp";
   std::string target = "sm_90a";
@@ -38,9 +39,12 @@ std::string index_text(const std::vector<std::int64_t>& index) {
 
 std::string_view word(Status s) {
   switch (s) {
-    case Status::pass: return "pass";
-    case Status::fail: return "fail";
-    case Status::skip: return "skip";
+    case Status::pass:
+      return "pass";
+    case Status::fail:
+      return "fail";
+    case Status::skip:
+      return "skip";
   }
   return "?";
 }
@@ -56,8 +60,9 @@ ordered_json mismatch_json(const runtime::TestResult& result) {
 void print_json(const std::string& path, const runtime::TestResult& result, const Sources& sources) {
   ordered_json diagnostics = ordered_json::array();
   for (const Diagnostic& d : result.diagnostics) diagnostics.push_back(ordered_json::parse(render_json(d, sources)));
-  ordered_json out{{"test", result.name}, {"file", path}, {"status", word(result.status)}, {"seconds", result.seconds},
-                   {"diagnostics", diagnostics}, {"mismatch", mismatch_json(result)}};
+  ordered_json out{{"test", result.name},           {"file", path},
+                   {"status", word(result.status)}, {"seconds", result.seconds},
+                   {"diagnostics", diagnostics},    {"mismatch", mismatch_json(result)}};
   if (result.status == Status::skip) out["reason"] = result.skip_reason;
   fmt::print("{}\n", out.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
@@ -66,19 +71,28 @@ void print_json(const std::string& path, const runtime::TestResult& result, cons
 void print_mismatch(const runtime::TestResult& result, const Sources& sources) {
   const runtime::Mismatch& m = *result.mismatch;
   const LineColumn at = sources.position(result.mismatch_span.file, result.mismatch_span.begin);
-  fmt::print("  {}:{}: {}: {} of {} elements differ\n", sources.path(result.mismatch_span.file), at.line, m.what, m.count, m.total);
+  fmt::print("  {}:{}: {}: {} of {} elements differ\n", sources.path(result.mismatch_span.file), at.line, m.what,
+             m.count, m.total);
   std::size_t width = 5;
   for (const auto& e : m.first) width = std::max(width, index_text(e.index).size());
   fmt::print("    {:<{}}  {:>16}  {:>16}\n", "index", width, "got", "expected");
-  for (const auto& e : m.first) fmt::print("    {:<{}}  {:>16}  {:>16}\n", index_text(e.index), width, e.got, e.expected);
-  if (m.count > static_cast<std::int64_t>(m.first.size())) fmt::print("    … and {} more\n", m.count - static_cast<std::int64_t>(m.first.size()));
+  for (const auto& e : m.first)
+    fmt::print("    {:<{}}  {:>16}  {:>16}\n", index_text(e.index), width, e.got, e.expected);
+  if (m.count > static_cast<std::int64_t>(m.first.size()))
+    fmt::print("    … and {} more\n", m.count - static_cast<std::int64_t>(m.first.size()));
 }
 
 void print_text(const runtime::TestResult& result, const Sources& sources) {
   switch (result.status) {
-    case Status::pass: fmt::print("pass  {}  ({:.3f} s)\n", result.name, result.seconds); break;
-    case Status::skip: fmt::print("skip  {}  ({})\n", result.name, result.skip_reason); break;
-    case Status::fail: fmt::print("FAIL  {}  ({:.3f} s)\n", result.name, result.seconds); break;
+    case Status::pass:
+      fmt::print("pass  {}  ({:.3f} s)\n", result.name, result.seconds);
+      break;
+    case Status::skip:
+      fmt::print("skip  {}  ({})\n", result.name, result.skip_reason);
+      break;
+    case Status::fail:
+      fmt::print("FAIL  {}  ({:.3f} s)\n", result.name, result.seconds);
+      break;
   }
   if (result.mismatch) print_mismatch(result, sources);
   std::fflush(stdout);
@@ -90,6 +104,12 @@ void count(Status status, Counts& counts) {
   if (status == Status::pass) ++counts.passed;
   if (status == Status::fail) ++counts.failed;
   if (status == Status::skip) ++counts.skipped;
+}
+
+bool selected(std::string_view name, const TestOptions& options) {
+  if (!options.names.empty() && std::find(options.names.begin(), options.names.end(), name) == options.names.end())
+    return false;
+  return name.find(options.filter) != std::string_view::npos;
 }
 
 /// Runs the tests of one file. Returns false when the file does not check.
@@ -113,7 +133,7 @@ bool test_file(const std::string& path, const TestOptions& options, const runtim
   }
   runtime::KernelCache cache;
   for (const ast::Test* test : sema::tests(*module)) {
-    if (test->name.text.find(options.filter) == std::string_view::npos) continue;
+    if (!selected(test->name.text, options)) continue;
     const runtime::TestResult result = runtime::run_test(sources, *module, *test, run, &cache);
     clear_progress();
     count(result.status, counts);
@@ -139,9 +159,11 @@ int run_tests(const TestOptions& options) {
   bool checked = true;
   for (const std::string& path : options.files) checked = test_file(path, options, run, counts) && checked;
   if (options.format == "json") {
-    fmt::print("{}\n", ordered_json{{"passed", counts.passed}, {"failed", counts.failed}, {"skipped", counts.skipped}}.dump());
+    fmt::print("{}\n",
+               ordered_json{{"passed", counts.passed}, {"failed", counts.failed}, {"skipped", counts.skipped}}.dump());
   } else {
-    fmt::print("{} passed, {} failed{}\n", counts.passed, counts.failed, counts.skipped > 0 ? fmt::format(", {} skipped", counts.skipped) : "");
+    fmt::print("{} passed, {} failed{}\n", counts.passed, counts.failed,
+               counts.skipped > 0 ? fmt::format(", {} skipped", counts.skipped) : "");
   }
   return checked && counts.failed == 0 ? ok : failed;
 }
@@ -153,7 +175,10 @@ void add_test(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("test", "run the files' test items");
   command->add_option("files", options->files, "pk files")->required();
   command->add_option("--filter", options->filter, "only tests whose name contains this");
-  command->add_option("--format", options->format, "text or json (one object a line)")->check(CLI::IsMember({"text", "json"}));
+  command->add_option("--test", options->names, "only the test of this name; may be given several times")
+      ->allow_extra_args(false);
+  command->add_option("--format", options->format, "text or json (one object a line)")
+      ->check(CLI::IsMember({"text", "json"}));
   command->add_option("--backend", options->backend, "interp or cuda")->check(CLI::IsMember({"interp", "cuda"}));
   command->add_option("--target", options->target, "sm_90a or sm_80");
   add_flags(*command, options->interp);
