@@ -53,8 +53,8 @@ struct Scalar {
 /// "division by zero" or "overflow of a division"
 [[nodiscard]] std::string_view describe(NumError error);
 
-/// Smallest and largest value: the identities of max and min (floats: the infinities; f8e4m3, which has none: the
-/// ends).
+/// Smallest and largest value: the identities of max and min. Floats: the infinities, but for the 8-bit formats the
+/// largest finite values, since nothing converts to an infinity of theirs.
 [[nodiscard]] Scalar lowest(Dtype dtype);
 [[nodiscard]] Scalar highest(Dtype dtype);
 
