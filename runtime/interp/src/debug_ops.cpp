@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 #include "handlers.h"
@@ -65,13 +67,15 @@ bool mentions(std::string_view text, std::string_view name) {
 
 }  // namespace
 
-Step Machine::fail_division(Thread& thread, const Instr& at, ir::NumError error, std::int64_t element) {
-  auto d = fail<diag::run_arithmetic>(*at.inst, std::string(ir::describe(error)));
-  d.at(element < 0 ? fmt::format("in {}", name_thread(thread.agent))
-                   : fmt::format("at element {} (row-major) of the tile, in {}", element, name_thread(thread.agent)));
-  d.help(error == ir::NumError::division_by_zero ? "divide by something that is never zero, for example `select(d == 0, 1, d)`"
-                                                 : "the quotient of the smallest value and -1 has no place in the type: use a wider type");
-  return Step::failed;
+void Machine::report_division(const Thread& thread, const Instr& at, const Undefined& undefined) {
+  auto d = fail<diag::run_arithmetic>(*undefined.division, std::string(ir::describe(undefined.error)));
+  const auto first = std::ranges::find(undefined.elements, std::uint8_t{1}) - undefined.elements.begin();
+  d.at(undefined.elements.size() == 1 ? fmt::format("in {}", name_thread(thread.agent))
+                                      : fmt::format("at element {} (row-major) of the tile, in {}", first, name_thread(thread.agent)));
+  if (at.inst->loc.span != undefined.division->loc.span) d.label(at.inst->loc.span, "its result is used here");
+  d.help(undefined.error == ir::NumError::division_by_zero
+             ? "divide by something that is never zero, or drop the element: `select(d == 0, other, x / d)`"
+             : "the quotient of the smallest value and -1 has no place in the type: use a wider type");
 }
 
 namespace handlers {

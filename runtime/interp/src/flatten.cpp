@@ -142,7 +142,7 @@ class Flattener {
     const std::size_t begin = here();
     flatten(inst.regions[0]);
     const ir::Inst& condition = inst.regions[0].insts.back();
-    const std::size_t branch = emit(control::branch_unless, inst, program_.slot(condition.operands[0]).at);
+    const std::size_t branch = emit(control::branch_unless, condition, program_.slot(condition.operands[0]).at);
     flatten(inst.regions[1]);
     for (const std::size_t at : loops_.back().repeat) (*code_)[at].target = static_cast<std::uint32_t>(begin);
     emit(control::jump, inst, 0, begin);

@@ -18,6 +18,7 @@
 #include "pk/ir/numerics.h"
 #include "program.h"
 #include "shadow.h"
+#include "undefined.h"
 
 namespace pk::interp {
 
@@ -134,6 +135,7 @@ struct Thread {
   std::vector<std::unique_ptr<Buffer>> accs;  ///< by allocation; null for others
   std::vector<Arena> acc_storage;
   Clock clock;
+  UndefinedValues undefined;
   bool ended = false;
   bool released = false;        ///< the rendezvous it waited in took place
   Wait wait;
@@ -285,7 +287,7 @@ class Machine {
 
   // async.cpp
   bool fail_masked_bounds(Thread& thread, const Instr& at, const Ref& ref, std::int64_t n);
-  Step fail_division(Thread& thread, const Instr& at, ir::NumError error, std::int64_t element);
+  void report_division(const Thread& thread, const Instr& at, const Undefined& undefined);
   Step copy_in(Thread& thread, const Instr& at);
   Step copy_out(Thread& thread, const Instr& at);
   bool start_copy_in(Cluster& cluster, CopyIn copy);
@@ -328,6 +330,7 @@ class Machine {
   void reset_cluster(Cluster& cluster, std::int64_t number);
   void run_together(std::int64_t first, std::int64_t end);
   bool run_cluster(Cluster& cluster);
+  Step execute(Thread& thread, const Instr& at);
   /// Gives a thread its turn; whether it did anything.
   bool run_thread(Thread& thread, std::uint64_t budget, bool switch_at_memory);
   [[nodiscard]] bool can_run(const Thread& thread) const;

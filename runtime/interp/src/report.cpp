@@ -60,6 +60,7 @@ std::string Machine::name_block(std::int64_t number) const {
 }
 
 std::string Machine::name_thread(Agent agent) const {
+  if (launch_.agents_per_cluster == 0) return "the launch";  // its region runs before the grid is known
   const Agent local = agent % launch_.agents_per_cluster / lanes_per_thread;
   const std::int64_t cluster = agent / launch_.agents_per_cluster;
   const Agent threads = static_cast<Agent>(launch_.threads_per_block);
@@ -102,7 +103,7 @@ void Machine::report_race(const Instr& at, const Buffer& buffer, const Access& a
   const bool commit = fault.kind == Fault::Kind::not_committed;
   auto d = fail<diag::run_race>(
       inst, commit ? fmt::format("race on `{}`: a store there is not yet visible to the asynchronous units", where)
-                   : fmt::format("race on `{}`: nothing orders the {} after the {}", where, name_access(access),
+                   : fmt::format("race on `{}`: nothing orders the {} and the {}", where, name_access(access),
                                  name_access(earlier)));
   d.at(name_access(access)).label(span_of(earlier.pc), fmt::format("the {}", name_access(earlier)));
   const Agent lane = earlier.agent - earlier.thread;

@@ -108,6 +108,7 @@ void Machine::reset_cluster(Cluster& cluster, std::int64_t number) {
       thread->copies_out.clear();
       thread->mmas = thread->mmas_done = 0;
       thread->mma_queue.clear();
+      thread->undefined.clear();
     }
   }
 }
@@ -123,6 +124,17 @@ bool Machine::can_run(const Thread& thread) const {
   return false;
 }
 
+Step Machine::execute(Thread& thread, const Instr& at) {
+  if (!thread.undefined.empty() && at.inst != nullptr) {
+    // Before the instruction runs: the conditions that drop undefined elements are still there.
+    if (const Undefined* used = follow_undefined(program_, thread, at)) {
+      report_division(thread, at, *used);
+      return Step::failed;
+    }
+  }
+  return at.run(*this, thread, at);
+}
+
 bool Machine::run_thread(Thread& thread, std::uint64_t budget, bool switch_at_memory) {
   thread.wait.kind = Wait::Kind::none;
   const Instr* const code = program_.code.data();
@@ -130,7 +142,7 @@ bool Machine::run_thread(Thread& thread, std::uint64_t budget, bool switch_at_me
   bool moved = false;
   while (budget > 0) {
     const Instr& at = code[thread.pc];
-    switch (at.run(*this, thread, at)) {
+    switch (execute(thread, at)) {
       case Step::next: ++thread.pc; break;
       case Step::jumped: break;
       case Step::blocked: return moved;
@@ -287,7 +299,7 @@ void Machine::run(std::int64_t first, std::int64_t end) {
 bool Machine::run_launch_code(Thread& thread) {
   for (thread.pc = 0;;) {
     const Instr& at = program_.launch_code[thread.pc];
-    switch (at.run(*this, thread, at)) {
+    switch (execute(thread, at)) {
       case Step::next: ++thread.pc; break;
       case Step::jumped: break;
       case Step::ended: return true;

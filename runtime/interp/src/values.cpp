@@ -115,7 +115,10 @@ Step elementwise(Machine& m, Thread& t, const Instr& at) {
   const std::int64_t n = out.kind == Slot::Kind::tile ? out.count : 1;
   const tile::Failure failure = tile::elementwise(inst.op, dtype, fresh(t, out), std::span(operands).first(inst.operands.size()), n);
   if (!failure) return Step::next;
-  return m.fail_division(t, at, failure.error, n == 1 ? -1 : failure.element);
+  Undefined undefined{std::vector<std::uint8_t>(static_cast<std::size_t>(n), 0), &inst, failure.error};
+  tile::elementwise(inst.op, dtype, bytes_of(t, out), std::span(operands).first(inst.operands.size()), n, undefined.elements.data());
+  t.undefined[inst.results[0].id] = std::move(undefined);
+  return Step::next;
 }
 
 Step cast(Machine& m, Thread& t, const Instr& at) {
