@@ -27,6 +27,7 @@ bool Elaborator::pipeline_attributes(const std::vector<ast::Attribute>& attribut
     const auto n = static_constant(attribute.args[0], fmt::format("the argument of `{}`", name), unresolved);
     if (!n) {
       ok = ok && unresolved;
+      (name == "stages" ? stages : delay) = ir::unresolved_extent;
       continue;
     }
     const bool is_stages = name == "stages";

@@ -7,7 +7,7 @@
 namespace pk::sema {
 
 void Elaborator::scoped(const ast::Scoped& node, Span span) {
-  if (!checking_function_ && quiet_ == 0) {
+  if (!checking_function_ && mesh_is_good_ && quiet_ == 0) {
     errors_ += rules::check_scoped(node, tree(), module_.sources(), mesh_info_, diags_, [this](DiagnosticBuilder& builder) { label_calls(builder); });
   }
   const ScopeGuard scope(*this);
@@ -160,7 +160,10 @@ bool Elaborator::alloc_attributes(const ast::Alloc& alloc, const SemType& type, 
       }
       bool unresolved = false;
       const auto n = attribute.args.size() == 1 ? static_constant(attribute.args[0], "the number of arrivals", unresolved) : std::nullopt;
-      if (!n && unresolved) continue;
+      if (!n && unresolved) {
+        attrs.set(ir::Attr::arrivals, ir::unresolved_extent);
+        continue;
+      }
       if (attribute.args.size() != 1 || (n && (*n < 1 || *n >= (std::int64_t{1} << 20)))) {
         error<diag::bad_argument>(attribute.span, "`arrivals(n)` takes one number from 1 to 1048575").note("the count of an mbarrier has 20 bits");
         ok = false;
