@@ -131,7 +131,7 @@ Val Elaborator::call_copy_in(const ast::Call& node, Span span) {
   }
   std::int64_t partition = -1;
   if (const ast::ExprId id = args->option("partition"); id.valid() && !source.poisoned()) {
-    const auto axis = axis_argument(id, source.type.shape.size(), span, "the source");
+    const auto axis = axis_argument(id, source.type.shape.size(), "the source");
     if (!axis) return Val::poison();
     if (multicast.empty()) {
       error<diag::bad_multicast>(span_of(id), "`partition` divides a copy that is `collective` over a cluster axis");

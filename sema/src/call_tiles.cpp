@@ -51,18 +51,17 @@ Val Elaborator::call_minmax(ir::Op op, std::string_view name, const ast::Call& n
   return call_elementwise(op, name, node, span);
 }
 
-std::optional<std::int64_t> Elaborator::axis_argument(ast::ExprId id, std::size_t rank, Span span, std::string_view what) {
+std::optional<std::int64_t> Elaborator::axis_argument(ast::ExprId id, std::size_t rank, std::string_view what) {
   bool unresolved = false;
   const auto axis = static_constant(id, "an axis", unresolved);
   if (!axis) {
     if (unresolved) return 0;
     return std::nullopt;
   }
-  (void)span;
   const auto count = static_cast<std::int64_t>(rank);
   if (*axis >= 0 && *axis < count) return axis;
-  auto builder = error<diag::bad_axis>(span_of(id), fmt::format("axis {} of {}, which has {} {}", *axis, what, rank, rank == 1 ? "axis" : "axes"));
-  if (*axis < 0 && *axis >= -count) builder.help(fmt::format("axes count from 0; the one meant is {}", *axis + count));
+  if (*axis < 0 && *axis >= -count) return *axis + count;  // counted from the last
+  error<diag::bad_axis>(span_of(id), fmt::format("axis {} of {}, which has {} {}", *axis, what, rank, rank == 1 ? "axis" : "axes"));
   return std::nullopt;
 }
 
@@ -81,7 +80,7 @@ Val Elaborator::call_reduction(ir::Op op, std::string_view name, const ast::Call
         .help(fmt::format("write `{}(x, axis = 0)`{}", name, x.type.shape.size() > 1 ? "; reduce the axes one after the other for a total" : ""));
     return Val::poison();
   }
-  const auto axis = axis_argument(args->option("axis"), x.type.shape.size(), span, fmt::format("`{}`", type_text(x.type)));
+  const auto axis = axis_argument(args->option("axis"), x.type.shape.size(), fmt::format("`{}`", type_text(x.type)));
   if (!axis || !check_domain(op, x.type.dtype, span)) return Val::poison();
   return reduce(op, x, *axis, span);
 }
@@ -107,7 +106,7 @@ Val Elaborator::call_cumsum(const ast::Call& node, Span span) {
   }
   std::optional<std::int64_t> axis = 0;
   if (args->option("axis").valid()) {
-    axis = axis_argument(args->option("axis"), x.type.shape.size(), span, fmt::format("`{}`", type_text(x.type)));
+    axis = axis_argument(args->option("axis"), x.type.shape.size(), fmt::format("`{}`", type_text(x.type)));
   } else if (x.type.shape.size() > 1) {
     error<diag::bad_axis>(span, "`cumsum` needs an axis").help("write `cumsum(x, axis = 0)`");
     return Val::poison();
@@ -123,7 +122,7 @@ Val Elaborator::call_full(std::string_view name, const ast::Call& node, Span spa
   const auto args = has_value ? sort_args(node, {name, {"type", "value"}, 2, {}, false}, span) : sort_args(node, {name, {"type"}, 1, {}, false}, span);
   if (!args) return Val::poison();
   const auto type = type_argument(args->positional[0], fmt::format("the first argument of `{}`", name));
-  const Val value = has_value ? value_expr(args->positional[1]) : Val::integer(Sym(0));
+  const Val value = has_value ? value_expr(args->positional[1], type ? std::optional(type->dtype) : std::nullopt) : Val::integer(Sym(0));
   if (!type || value.poisoned()) return Val::poison();
   const Span value_span = has_value ? span_of(args->positional[1]) : span;
   const bool zero_bool = !has_value && type->dtype == ir::Dtype::boolean;
@@ -150,7 +149,7 @@ Val Elaborator::call_iota(const ast::Call& node, Span span) {
   }
   std::int64_t axis = -1;
   if (args->option("axis").valid()) {
-    const auto given = axis_argument(args->option("axis"), type->shape.size(), span, fmt::format("`{}`", type_text(*type)));
+    const auto given = axis_argument(args->option("axis"), type->shape.size(), fmt::format("`{}`", type_text(*type)));
     if (!given) return Val::poison();
     axis = *given;
   }
@@ -327,7 +326,7 @@ Val Elaborator::call_concat(const ast::Call& node, Span span) {
   const std::size_t rank = parts[0].type.shape.size();
   std::optional<std::int64_t> axis = 0;
   if (args->option("axis").valid()) {
-    axis = axis_argument(args->option("axis"), rank, span, fmt::format("`{}`", type_text(parts[0].type)));
+    axis = axis_argument(args->option("axis"), rank, fmt::format("`{}`", type_text(parts[0].type)));
   } else if (rank > 1) {
     error<diag::bad_axis>(span, "`concat` needs an axis").help("write `concat(a, b, axis = 0)`");
     return Val::poison();

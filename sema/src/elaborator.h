@@ -166,6 +166,11 @@ class Elaborator {
   // ---- expressions (expr.cpp, operators.cpp, index.cpp)
   [[nodiscard]] Val expr(ast::ExprId id);
   [[nodiscard]] Val value_expr(ast::ExprId id) { return rvalue(expr(id), span_of(id)); }
+  /// `id` where a value of `dtype` is wanted: what is made of literals alone takes this type.
+  [[nodiscard]] Val value_expr(ast::ExprId id, std::optional<ir::Dtype> wanted);
+  [[nodiscard]] Val expr_node(const ast::Expr& node);
+  [[nodiscard]] bool is_elementwise_call(const ast::Expr& node) const;
+  [[nodiscard]] std::optional<ir::Dtype> target_dtype(ast::ExprId id) const;
   [[nodiscard]] Val member(const ast::Member& node, Span span);
   [[nodiscard]] Val transpose_ref(const Val& base, Span span);
   [[nodiscard]] Val peer(const ast::Peer& node, Span span);
@@ -205,7 +210,7 @@ class Elaborator {
   [[nodiscard]] Val call_builtin(ir::Op op, std::string_view name, const ast::Call& node, Span span);
   [[nodiscard]] std::optional<SortedArgs> sort_args(const ast::Call& node, const Signature& signature, Span span);
   [[nodiscard]] std::string option_word(ast::ExprId id) const;          ///< the word of `tf32`, `oob(zero)`, "" otherwise
-  [[nodiscard]] std::optional<std::int64_t> axis_argument(ast::ExprId id, std::size_t rank, Span span, std::string_view what);
+  [[nodiscard]] std::optional<std::int64_t> axis_argument(ast::ExprId id, std::size_t rank, std::string_view what);
 
   [[nodiscard]] Val call_elementwise(ir::Op op, std::string_view name, const ast::Call& node, Span span);
   [[nodiscard]] Val call_minmax(ir::Op op, std::string_view name, const ast::Call& node, Span span);
@@ -279,6 +284,7 @@ class Elaborator {
   void statement(const ast::Stmt& stmt);
   void let(const ast::Let& node, Span span);
   void let_tuple(const ast::Let& node, const Val& init, Span init_span);
+  [[nodiscard]] std::optional<ir::Dtype> declared_dtype(ast::TypeId type) const;
   [[nodiscard]] Val checked_init(ast::TypeId type, const Val& val, Span span);
   void assign(const ast::Assign& node, Span span);
   void assign_var(const Binding& binding, const ast::Assign& node, Span span);
@@ -347,6 +353,7 @@ class Elaborator {
   bool in_launch_ = false;                     // instructions go to the launch region
   ir::CallId call_;
   int fast_ = 0;
+  std::optional<ir::Dtype> wanted_;            // the type that literals without other context take
 
   SymTable syms_;
   const ModuleFile* file_ = nullptr;
@@ -357,6 +364,7 @@ class Elaborator {
   std::vector<Sym> axis_extents_;
   std::vector<ast::Name> unbound_dims_;
   rules::MeshInfo mesh_info_;
+  bool mesh_is_good_ = true;
   std::vector<ir::Value> launch_yields_;            // extents of the mesh axes, then computed extents of parameters
   std::vector<std::pair<std::size_t, Sym>> computed_dims_;
   const std::unordered_set<std::string_view>* possible_axes_ = nullptr;

@@ -1,13 +1,54 @@
 // Expressions: dispatch, literals, members, peers and casts.
 
+#include "builtins.h"
 #include "elaborator.h"
 #include "pk/ir/numerics.h"
 
 namespace pk::sema {
 
+Val Elaborator::value_expr(ast::ExprId id, std::optional<ir::Dtype> wanted) {
+  const auto outer = std::exchange(wanted_, wanted);
+  Val v = value_expr(id);
+  wanted_ = outer;
+  return v;
+}
+
+// The type that is wanted of an operator or operation is wanted of its operands, too, and of nothing else inside.
 Val Elaborator::expr(ast::ExprId id) {
   if (!id.valid()) return Val::poison();
   const ast::Expr& node = tree()[id];
+  const auto* operation = std::get_if<ast::Binary>(&node.node);
+  const bool comparison = operation != nullptr && operation->op >= ast::BinaryOp::eq;
+  const bool hands_down = std::holds_alternative<ast::Unary>(node.node) || operation != nullptr || is_elementwise_call(node);
+  if (hands_down && !comparison) return expr_node(node);
+  const auto outer = std::exchange(wanted_, std::nullopt);
+  Val v = expr_node(node);
+  wanted_ = outer;
+  return v;
+}
+
+bool Elaborator::is_elementwise_call(const ast::Expr& node) const {
+  const auto* call_node = std::get_if<ast::Call>(&node.node);
+  const auto* callee = call_node == nullptr ? nullptr : std::get_if<ast::NameExpr>(&tree()[call_node->callee].node);
+  if (callee == nullptr || module_.find(*file_, callee->name.text)) return false;
+  const auto builtin = find_callable(callee->name.text);
+  return builtin && ir::is_elementwise(builtin->op);
+}
+
+// The element type of the memory or variable that an assignment writes, as far as its name tells.
+std::optional<ir::Dtype> Elaborator::target_dtype(ast::ExprId id) const {
+  const ast::Expr& node = tree()[id];
+  if (const auto* indexed = std::get_if<ast::IndexExpr>(&node.node)) return target_dtype(indexed->base);
+  if (const auto* m = std::get_if<ast::Member>(&node.node)) return target_dtype(m->base);
+  if (const auto* p = std::get_if<ast::Peer>(&node.node)) return target_dtype(p->base);
+  const auto* name = std::get_if<ast::NameExpr>(&node.node);
+  const Binding* binding = name == nullptr ? nullptr : find_local(name->name.text);
+  if (binding == nullptr) return std::nullopt;
+  const bool typed = binding->val.is(Val::Kind::ref) || binding->val.is(Val::Kind::value);
+  return typed ? std::optional(binding->val.type.dtype) : std::nullopt;
+}
+
+Val Elaborator::expr_node(const ast::Expr& node) {
   const Span span = node.span;
   return std::visit(
       [&](const auto& e) -> Val {

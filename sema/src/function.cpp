@@ -370,7 +370,7 @@ void Elaborator::return_statement(const ast::Return& node, Span span) {
     return;
   }
   Val value = Val::nothing();
-  if (node.value.valid()) value = convert_result(value_expr(node.value), frames_.back().result, span_of(node.value));
+  if (node.value.valid()) value = convert_result(value_expr(node.value, frames_.back().result.type.dtype), frames_.back().result, span_of(node.value));
   ended_ = true;
   if (!frames_.back().early) {
     frames_.back().returned = value;

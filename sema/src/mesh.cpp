@@ -119,7 +119,9 @@ void Elaborator::mesh(const ast::Kernel& kernel) {
     for (const ast::Axis& axis : kernel.mesh->axes) mesh_axis(axis);
   }
   mesh_info_.nonportable = kernel_.nonportable_cluster;
-  errors_ += rules::check_mesh(mesh_info_, target_, diags_);
+  const int refused = rules::check_mesh(mesh_info_, target_, diags_);
+  mesh_is_good_ = refused == 0;
+  errors_ += refused;
 }
 
 }  // namespace pk::sema

@@ -271,6 +271,8 @@ bool Elaborator::unify(std::vector<Val>& operands, const std::vector<Span>& span
   if (!dtype) {
     const bool any_real = std::any_of(operands.begin() + static_cast<std::ptrdiff_t>(first), operands.end(), [](const Val& v) { return v.is(Val::Kind::real); });
     dtype = any_real ? ir::Dtype::f32 : ir::Dtype::index;
+    const bool fits_wanted = wanted_ && *wanted_ != ir::Dtype::boolean && (!any_real || ir::is_floating(*wanted_));
+    if (fits_wanted) dtype = wanted_;
   }
   for (std::size_t i = first; i < operands.size(); ++i) {
     operands[i] = adapt(operands[i], *dtype, spans[i]);
@@ -319,6 +321,10 @@ Val Elaborator::elementwise(ir::Op op, std::vector<Val> operands, const std::vec
     if (condition.poisoned()) return condition;
     operands[0] = condition;
     first = 1;
+  }
+  const bool untyped = std::all_of(operands.begin() + static_cast<std::ptrdiff_t>(first), operands.end(), [](const Val& v) { return v.is_untyped(); });
+  if (untyped && ir::info(op).domain == ir::Domain::floating && operands[first].constant()) {
+    operands[first] = Val::of_real(static_cast<double>(*operands[first].constant()));  // `sqrt(2)` is a floating-point number
   }
   if (!unify(operands, spans, first, span)) return Val::poison();
   const ir::Dtype dtype = operands[first].type.dtype;

@@ -97,10 +97,15 @@ Val Elaborator::checked_init(ast::TypeId type, const Val& val, Span span) {
   return converted;
 }
 
+std::optional<ir::Dtype> Elaborator::declared_dtype(ast::TypeId type) const {
+  if (!type.valid()) return std::nullopt;
+  return ir::parse_dtype(tree()[type].base.text);
+}
+
 void Elaborator::let(const ast::Let& node, Span span) {
   (void)span;
   const Span init_span = node.init.valid() ? span_of(node.init) : span;
-  Val init = node.init.valid() ? value_expr(node.init) : Val::poison();
+  Val init = node.init.valid() ? value_expr(node.init, declared_dtype(node.type)) : Val::poison();
   if (init.is(Val::Kind::none)) {
     error<diag::type_mismatch>(init_span, "this call has no result to bind");
     init = Val::poison();
@@ -201,9 +206,9 @@ void Elaborator::assign_var(const Binding& binding, const ast::Assign& node, Spa
   Val value;
   if (node.op) {
     const Val old = held.poisoned() ? held : Val::value(emit(ir::Op::var_get, name_span, {held.ir}, lower(held.type)), held.type);
-    value = binary_values(*node.op, old, value_expr(node.value), name_span, span_of(node.value), node.op_span, span);
+    value = binary_values(*node.op, old, value_expr(node.value, held.type.dtype), name_span, span_of(node.value), node.op_span, span);
   } else {
-    value = value_expr(node.value);
+    value = value_expr(node.value, held.type.dtype);
   }
   if (held.poisoned() || value.poisoned()) return;
   value = adapt(value, held.type.dtype, span_of(node.value));
@@ -248,13 +253,14 @@ Val Elaborator::target_view(const ast::IndexExpr& target, Span span) {
 
 void Elaborator::assign_memory(const ast::IndexExpr& target, Span target_span, const ast::Assign& node, Span span) {
   const Span value_span = span_of(node.value);
+  const auto wanted = target_dtype(node.target);
   if (!node.op) {
-    const Val value = value_expr(node.value);
+    const Val value = value_expr(node.value, wanted);
     const Val view = target_view(target, target_span);
     store(view, value, target_span, value_span);
     return;
   }
-  const Val value = value_expr(node.value);
+  const Val value = value_expr(node.value, wanted);
   const Val view = target_view(target, target_span);
   if (view.poisoned()) return;
   const Val old = load(view, target_span);
