@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pk/frontend/render.h"
-#include "severity.h"
+#include "pk/frontend/severity.h"
 
 namespace pk {
 namespace {

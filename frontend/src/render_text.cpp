@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "pk/frontend/render.h"
+#include "pk/frontend/severity.h"
 #include "render_excerpt.h"
 #include "render_fix.h"
-#include "severity.h"
 
 namespace pk {
 namespace {

@@ -63,19 +63,19 @@ def judge_parts(case, diagnostics):
 
 
 def judge_fixes(case, diagnostics, check_text):
-    """Each fix alone makes its diagnostic vanish and brings no other error."""
-    before = Counter((d["code"], d["message"]) for d in diagnostics if d["severity"] == "error")
+    """Each fix alone makes its diagnostic vanish, and what it writes parses. It may uncover a mistake that this one hid."""
+    before = Counter((d["code"], d["message"]) for d in diagnostics)
     complaints = []
     for diagnostic in diagnostics:
         key = (diagnostic["code"], diagnostic["message"])
         for fix in diagnostic["fixes"]:
-            left = [d for d in check_text(apply_edits(case.text, fix["edits"])) if d["severity"] == "error"]
+            left = check_text(apply_edits(case.text, fix["edits"]))
             after = Counter((d["code"], d["message"]) for d in left)
-            if diagnostic["severity"] == "error" and after[key] >= before[key]:
+            if after[key] >= before[key]:
                 complaints.append(f"fix `{fix['message']}` does not repair: {describe(diagnostic)}")
-            elif sum(after.values()) > sum(before.values()) - (diagnostic["severity"] == "error"):
-                new = next((d for d in left if after[(d["code"], d["message"])] > before[(d["code"], d["message"])]), left[0])
-                complaints.append(f"fix `{fix['message']}` of {describe(diagnostic)}\n        brings {describe(new)}")
+            for d in left:
+                if d["code"].startswith("PK01") and after[(d["code"], d["message"])] > before[(d["code"], d["message"])]:
+                    complaints.append(f"fix `{fix['message']}` of {describe(diagnostic)}\n        brings {describe(d)}")
     return complaints
 
 

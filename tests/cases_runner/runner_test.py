@@ -97,8 +97,11 @@ class Fixes(unittest.TestCase):
     def test_does_not_repair(self):
         self.assertEqual(len(self.complaints([diagnostic()])), 1)
 
-    def test_brings_another(self):
+    def test_brings_a_syntax_error(self):
         self.assertEqual(len(self.complaints([diagnostic("PK0101")])), 1)
+
+    def test_uncovers_another_mistake(self):
+        self.assertEqual(self.complaints([diagnostic("PK0605")]), [])
 
 
 class Runs(unittest.TestCase):

@@ -40,15 +40,16 @@ bool parse_checks(const std::string& text, interp::Options& options) {
 
 void add_flags(CLI::App& command, InterpFlags& flags) {
   command.add_option("--check", flags.check, "all, none, or a list of races, init, bounds");
-  command.add_option("--schedule", flags.schedule, "fair, random, lazy or eager")->check(CLI::IsMember({"fair", "random", "lazy", "eager"}));
+  command.add_option("--schedule", flags.schedule, "fair, random, lazy or eager")
+      ->check(CLI::IsMember({"fair", "random", "lazy", "eager"}));
   command.add_option("--seed", flags.seed, "seed of --schedule=random");
   command.add_option("--step-limit", flags.step_limit, "instructions a thread may run; 0: any number");
 }
 
 bool apply(const InterpFlags& flags, interp::Options& options) {
   if (!parse_checks(flags.check, options)) return false;
-  options.schedule = flags.schedule == "random" ? interp::Schedule::random
-                     : flags.schedule == "lazy" ? interp::Schedule::lazy
+  options.schedule = flags.schedule == "random"  ? interp::Schedule::random
+                     : flags.schedule == "lazy"  ? interp::Schedule::lazy
                      : flags.schedule == "eager" ? interp::Schedule::eager
                                                  : interp::Schedule::fair;
   options.seed = flags.seed;
@@ -59,7 +60,8 @@ bool apply(const InterpFlags& flags, interp::Options& options) {
 void show_progress(interp::Options& options) {
   if (isatty(STDERR_FILENO) == 0) return;
   using Clock = std::chrono::steady_clock;
-  options.progress = [start = Clock::now(), shown = Clock::time_point{}](std::int64_t done, std::int64_t total) mutable {
+  options.progress = [start = Clock::now(), shown = Clock::time_point{}](std::int64_t done,
+                                                                         std::int64_t total) mutable {
     const auto now = Clock::now();
     if (now - start < std::chrono::seconds(1) || now - shown < std::chrono::milliseconds(200)) return;
     shown = now;

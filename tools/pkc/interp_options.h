@@ -2,7 +2,6 @@
 // What `pkc test` and `pkc run` share: the interpreter's flags, a progress line, and the device behind --backend.
 
 #include <CLI/CLI.hpp>
-
 #include <cstdint>
 #include <memory>
 #include <string>

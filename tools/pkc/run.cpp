@@ -6,9 +6,9 @@
 
 #include "commands.h"
 #include "interp_options.h"
-#include "run_inputs.h"
 #include "pk/runtime/kernel_cache.h"
 #include "pk/runtime/test_runner.h"
+#include "run_inputs.h"
 
 namespace pk::tools {
 namespace {
@@ -26,7 +26,8 @@ struct RunFlags {
 };
 
 /// `NAME=text` pairs; nothing after a message.
-std::optional<std::map<std::string, std::string>> parse_pairs(const std::vector<std::string>& list, std::string_view option) {
+std::optional<std::map<std::string, std::string>> parse_pairs(const std::vector<std::string>& list,
+                                                              std::string_view option) {
   std::map<std::string, std::string> out;
   for (const std::string& text : list) {
     const std::size_t equals = text.find('=');
@@ -71,14 +72,17 @@ int launch_kernel(const RunFlags& flags, const runtime::RunOptions& options) {
   runtime::LaunchRequest request;
   request.kernel = sema::find_kernel(*module, name);
   if (request.kernel == nullptr) {
-    fmt::print(stderr, "pkc: {}\n", name.empty() ? "the file has several kernels: choose one with --kernel" : fmt::format("there is no kernel `{}`", name));
+    fmt::print(stderr, "pkc: {}\n",
+               name.empty() ? "the file has several kernels: choose one with --kernel"
+                            : fmt::format("there is no kernel `{}`", name));
     return usage;
   }
   request.span = request.kernel->name.span;
   const auto values = make_inputs(*module, *request.kernel, *inputs, flags.dims, flags.settings, request.fixed);
   if (!values) return usage;
   request.inputs = *values;
-  for (const auto& [generic, value] : request.fixed.generics) request.generics.push_back({generic, value, request.span});
+  for (const auto& [generic, value] : request.fixed.generics)
+    request.generics.push_back({generic, value, request.span});
   const auto results = runtime::launch(sources, *module, request, options, nullptr, diags);
   clear_progress();
   diags.sort();
@@ -112,7 +116,8 @@ int run_kernel(const RunFlags& flags) {
   const DevicePtr device = open_device(flags.backend, *target);
   options.device = device.get();
   if (flags.backend != "interp" && (device == nullptr || !device->unavailable_reason().empty())) {
-    fmt::print(stderr, "pkc: back end `{}` cannot run here: {}\n", flags.backend, device == nullptr ? "this build has none" : device->unavailable_reason());
+    fmt::print(stderr, "pkc: back end `{}` cannot run here: {}\n", flags.backend,
+               device == nullptr ? "this build has none" : device->unavailable_reason());
     return failed;
   }
   return launch_kernel(flags, options);
@@ -125,9 +130,13 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("run", "run one kernel on files or generated inputs");
   command->add_option("file", flags->file, "a pk file")->required();
   command->add_option("--kernel", flags->kernel, "the kernel; may be left out if there is one");
-  command->add_option("--in", flags->inputs, "NAME=file.npy, NAME=random(seed=1), NAME=iota, NAME=full(x), or NAME=number")->allow_extra_args(false);
-  command->add_option("--out", flags->outputs, "NAME=file.npy; results without one are shown in short")->allow_extra_args(false);
-  command->add_option("-D", flags->dims, "NAME=value: a run-time dimension, for generated inputs")->allow_extra_args(false);
+  command
+      ->add_option("--in", flags->inputs, "NAME=file.npy, NAME=random(seed=1), NAME=iota, NAME=full(x), or NAME=number")
+      ->allow_extra_args(false);
+  command->add_option("--out", flags->outputs, "NAME=file.npy; results without one are shown in short")
+      ->allow_extra_args(false);
+  command->add_option("-D", flags->dims, "NAME=value: a run-time dimension, for generated inputs")
+      ->allow_extra_args(false);
   command->add_option("--set", flags->settings, "NAME=value: a generic")->allow_extra_args(false);
   command->add_option("--backend", flags->backend, "interp or cuda")->check(CLI::IsMember({"interp", "cuda"}));
   command->add_option("--target", flags->target, "sm_90a or sm_80");

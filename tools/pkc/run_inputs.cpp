@@ -15,8 +15,8 @@ using runtime::Array;
 /// What names in a parameter's type stand for.
 class Names {
  public:
-  Names(const sema::Module& module, const ast::Kernel& kernel, const std::vector<std::string>& dims, const std::vector<std::string>& settings,
-        sema::Bindings& fixed)
+  Names(const sema::Module& module, const ast::Kernel& kernel, const std::vector<std::string>& dims,
+        const std::vector<std::string>& settings, sema::Bindings& fixed)
       : tree_(sema::tree(module)) {
     for (const ast::Generic& generic : kernel.generics) {
       if (!generic.default_value.valid()) continue;
@@ -29,7 +29,8 @@ class Names {
     }
     for (const std::string& text : settings) {
       const std::size_t equals = text.find('=');
-      const auto dtype = equals == std::string::npos ? std::nullopt : ir::parse_dtype(std::string_view(text).substr(equals + 1));
+      const auto dtype =
+          equals == std::string::npos ? std::nullopt : ir::parse_dtype(std::string_view(text).substr(equals + 1));
       const auto named = parse_named_integer(text);
       if (dtype) {
         fixed.generics[text.substr(0, equals)] = dtypes_[text.substr(0, equals)] = *dtype;
@@ -102,7 +103,9 @@ std::optional<ir::Shape> param_shape(const sema::Module& module, const ast::Para
   for (const ast::ExprId dim : sema::tree(module)[param.type].dims) {
     const auto extent = names.evaluate(dim);
     if (!extent || *extent < 0) {
-      names.fail(fmt::format("the shape of `{}` is not known: give its dimensions with -D NAME=value (and generics with --set)", param.name.text));
+      names.fail(fmt::format(
+          "the shape of `{}` is not known: give its dimensions with -D NAME=value (and generics with --set)",
+          param.name.text));
       return std::nullopt;
     }
     shape.push_back(*extent);
@@ -121,7 +124,8 @@ std::optional<Array> scalar_input(std::string_view name, ir::Dtype dtype, std::s
   return array;
 }
 
-std::optional<Array> generated(const sema::Module& module, const ast::Param& param, ir::Dtype dtype, const Recipe& recipe, Names& names) {
+std::optional<Array> generated(const sema::Module& module, const ast::Param& param, ir::Dtype dtype,
+                               const Recipe& recipe, Names& names) {
   const auto shape = param_shape(module, param, names);
   if (!shape) return std::nullopt;
   if (recipe.word == "random") {
@@ -133,7 +137,8 @@ std::optional<Array> generated(const sema::Module& module, const ast::Param& par
     return runtime::random_array(dtype, *shape, value, floating ? -1.0 : 0.0, floating ? 1.0 : 9.0);
   }
   Array array = runtime::make_array(dtype, *shape);
-  const auto fill = recipe.word == "full" ? ir::parse_scalar(dtype, recipe.argument) : std::optional(ir::Scalar::of_int(dtype, 0));
+  const auto fill =
+      recipe.word == "full" ? ir::parse_scalar(dtype, recipe.argument) : std::optional(ir::Scalar::of_int(dtype, 0));
   if (!fill) {
     names.fail(fmt::format("`{}` is no {} for `{}`", recipe.argument, ir::spelling(dtype), param.name.text));
     return std::nullopt;
@@ -145,37 +150,44 @@ std::optional<Array> generated(const sema::Module& module, const ast::Param& par
   return array;
 }
 
-std::optional<Array> make_input(const sema::Module& module, const ast::Param& param, const std::string& text, Names& names) {
+std::optional<Array> make_input(const sema::Module& module, const ast::Param& param, const std::string& text,
+                                Names& names) {
   const ast::TypeExpr& type = sema::tree(module)[param.type];
   const auto dtype = names.dtype(type.base.text);
   if (!dtype) {
-    names.fail(fmt::format("the element type of `{}` is not known: give it with --set {}=f32", param.name.text, type.base.text));
+    names.fail(fmt::format("the element type of `{}` is not known: give it with --set {}=f32", param.name.text,
+                           type.base.text));
     return std::nullopt;
   }
   if (!type.brackets) return scalar_input(param.name.text, *dtype, text, names);
   const Recipe recipe = split_recipe(text);
-  if (recipe.word == "random" || recipe.word == "iota" || recipe.word == "full" || recipe.word == "zeros") return generated(module, param, *dtype, recipe, names);
+  if (recipe.word == "random" || recipe.word == "iota" || recipe.word == "full" || recipe.word == "zeros")
+    return generated(module, param, *dtype, recipe, names);
   Result<Array> array = runtime::read_npy(text);
   if (!array) {
     names.fail(array.error().message);
     return std::nullopt;
   }
   // NumPy has no bf16 and fp8: files hold their bits.
-  if (ir::byte_size(array->dtype) == ir::byte_size(*dtype) && ir::info(array->dtype).cls == ir::DtypeClass::uint) array->dtype = *dtype;
+  if (ir::byte_size(array->dtype) == ir::byte_size(*dtype) && ir::info(array->dtype).cls == ir::DtypeClass::uint)
+    array->dtype = *dtype;
   return std::move(*array);
 }
 
 }  // namespace
 
-std::optional<std::vector<Array>> make_inputs(const sema::Module& module, const ast::Kernel& kernel, const std::map<std::string, std::string>& inputs,
-                                              const std::vector<std::string>& dims, const std::vector<std::string>& settings, sema::Bindings& fixed) {
+std::optional<std::vector<Array>> make_inputs(const sema::Module& module, const ast::Kernel& kernel,
+                                              const std::map<std::string, std::string>& inputs,
+                                              const std::vector<std::string>& dims,
+                                              const std::vector<std::string>& settings, sema::Bindings& fixed) {
   Names names(module, kernel, dims, settings, fixed);
   std::vector<Array> out;
   for (const ast::Param& param : kernel.params) {
     if (param.mode == ast::Mode::out) continue;
     const auto text = inputs.find(std::string(param.name.text));
     if (text == inputs.end()) {
-      names.fail(fmt::format("parameter `{0}` has no input: give --in {0}=file.npy, --in {0}=random(seed=1), …", param.name.text));
+      names.fail(fmt::format("parameter `{0}` has no input: give --in {0}=file.npy, --in {0}=random(seed=1), …",
+                             param.name.text));
       continue;
     }
     auto array = make_input(module, param, text->second, names);

@@ -153,6 +153,7 @@ int run_tests(const TestOptions& options) {
   run.target = *target;
   run.backend = options.backend;
   show_progress(run.interp);
+  if (options.format == "json") run.interp.print = [](std::string_view text) { fmt::print(stderr, "{}", text); };
   const DevicePtr device = open_device(options.backend, *target);
   run.device = device.get();
   Counts counts;

@@ -1,5 +1,5 @@
 #pragma once
-// The words for severities in text and JSON output.
+// The words for severities, in output for people and for tools.
 
 #include <string_view>
 

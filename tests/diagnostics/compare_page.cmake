@@ -1,0 +1,11 @@
+# Fails unless PAGE is what `PKC ARGUMENTS` prints (arguments separated by `|`).
+string(REPLACE "|" ";" arguments "${ARGUMENTS}")
+execute_process(COMMAND ${PKC} ${arguments} OUTPUT_VARIABLE printed RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "pkc ${arguments} failed: ${status}")
+endif()
+file(READ ${PAGE} page)
+if(NOT page STREQUAL printed)
+  list(JOIN arguments " " shown)
+  message(FATAL_ERROR "${PAGE} is not up to date; write it anew: pkc ${shown} > ${PAGE}")
+endif()
