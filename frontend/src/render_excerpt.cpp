@@ -147,6 +147,7 @@ void add_marks(MarkedLines& lines, Span span, bool primary, const std::string& t
   }
   const int first_width = static_cast<int>(cells_of(sources.line(span.file, first.line)).size());
   lines[first.line].push_back({begin, std::max(first_width, begin + 1), primary, text});
+  if (!primary) return;
   const std::string_view last_line = sources.line(span.file, last.line);
   const auto indent = static_cast<int>(std::min(last_line.find_first_not_of(" \t"), last_line.size()));
   const int end = static_cast<int>(last.column);

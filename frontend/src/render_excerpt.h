@@ -24,7 +24,8 @@ struct Mark {
 /// What is marked in one file, by one-based line.
 using MarkedLines = std::map<unsigned, std::vector<Mark>>;
 
-/// Adds `span` to the lines of its file: where it stands, or, if it covers several lines, on its first and last line.
+/// Adds `span` to the lines of its file. One of several lines is marked on its first line, and a primary one on its
+/// last line as well.
 void add_marks(MarkedLines& lines, Span span, bool primary, const std::string& text, const Sources& sources);
 
 /// The lines with their numbers right-aligned in `gutter` columns; the single line between two marked ones is shown,

@@ -101,6 +101,21 @@ error[PK0307]: this is wrong
 )");
 }
 
+TEST_CASE("a label of several lines is marked where it begins") {
+  const Sample s("⟦if w == 0 {\n    ⟦x⟧;\n\n\n}⟧\n");
+  Diagnostic d = error_at(s.spans[1]);
+  d.labels.push_back({s.spans[0], "only thread 0"});
+  CHECK(plain(d, s) == R"(
+error[PK0307]: this is wrong
+ --> a.pk:2:5
+  |
+1 | if w == 0 {
+  | ----------- only thread 0
+2 |     x;
+  |     ^
+)");
+}
+
 TEST_CASE("labels in other files stand under their own path") {
   Sample s("call ⟦f⟧();\n");
   s.add("fn f() {\n    ⟦scoped⟧\n}\n", "lib.pk");
