@@ -103,7 +103,7 @@ TEST_CASE("tf32 rounds operands to ten bits of mantissa, to nearest even", "[mma
   CHECK(product(1 + 0x1p-11F, false) == 1 + 0x1p-11F);
 }
 
-TEST_CASE("products add in order of k", "[mma]") {
+TEST_CASE("products add in order of k, in runs of 16", "[mma]") {
   // 2^24 + 1 - 2^24: the one is lost when the terms are added in order, and kept in any other order.
   const std::vector<float> a{16777216.0F, 1.0F, -16777216.0F}, b{1.0F, 1.0F, 1.0F};
   float acc = 0;
@@ -111,4 +111,13 @@ TEST_CASE("products add in order of k", "[mma]") {
                {Dtype::f32, reinterpret_cast<const std::byte*>(a.data()), 12, 4},
                {Dtype::f32, reinterpret_cast<const std::byte*>(b.data()), 4, 4}, false);
   CHECK(acc == 0.0F);
+  // The large terms stand in the first run and cancel there; the ones of the second run are added after that.
+  std::vector<float> longer(32, 1.0F);
+  const std::vector<float> ones(32, 1.0F);
+  longer[0] = 16777216.0F;
+  longer[15] = -16777216.0F;
+  multiply_add(Dtype::f32, reinterpret_cast<std::byte*>(&acc), 4, 1, 1, 32,
+               {Dtype::f32, reinterpret_cast<const std::byte*>(longer.data()), 128, 4},
+               {Dtype::f32, reinterpret_cast<const std::byte*>(ones.data()), 4, 4}, false);
+  CHECK(acc == 16.0F);
 }

@@ -162,6 +162,23 @@ TEST_CASE("mistakes in tests are reported", "[host]") {
   fails("let x = exp(iota(i32[2]));", "PK0401", "floats");
 }
 
+TEST_CASE("closeness is relative, with some room near zero", "[host]") {
+  const auto status = [](const std::string& body) { return run("test t { " + body + " }").status; };
+  CHECK(status("expect_close(full(f32[1], 101.0), full(f32[1], 100.0), rtol = 0.01);") == runtime::Status::pass);
+  CHECK(status("expect_close(full(f32[1], 102.0), full(f32[1], 100.0), rtol = 0.01);") == runtime::Status::fail);
+  CHECK(status("expect_close(full(f32[1], 102.0), full(f32[1], 100.0), rtol = 0.01, atol = 1.0);") ==
+        runtime::Status::pass);
+  CHECK(status("expect_close(full(f32[1], 1.0), full(f32[1], 1.0));") == runtime::Status::pass);
+  CHECK(status("expect_close(full(f32[1], 1.0), full(f32[1], 1.0000001));") == runtime::Status::fail);
+  CHECK(status("expect_close(full(f32[1], nan), full(f32[1], 1.0), rtol = 1.0);") == runtime::Status::fail);
+  CHECK(status("expect_close(full(f32[1], inf), full(f32[1], inf), rtol = 0.1);") == runtime::Status::pass);
+  // 100 and 0.000001: the second may be off by a ten thousandth of 1 % of the first, unless the test says otherwise.
+  const std::string near = "let b = concat(full(f32[1], 100.0), full(f32[1], 0.000001), axis = 0); ";
+  CHECK(status(near + "expect_close(b + 0.00005, b, rtol = 0.01);") == runtime::Status::pass);
+  CHECK(status(near + "expect_close(b + 0.0005, b, rtol = 0.01);") == runtime::Status::fail);
+  CHECK(status(near + "expect_close(b + 0.00005, b, rtol = 0.01, atol = 0.0);") == runtime::Status::fail);
+}
+
 TEST_CASE("differences are counted and listed", "[host]") {
   const runtime::TestResult result = run("test t { expect_equal(reshape(iota(i32[20]), [4, 5]), zeros(i32[4, 5])); }");
   CHECK(result.status == runtime::Status::fail);
