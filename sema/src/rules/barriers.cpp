@@ -37,7 +37,11 @@ struct BarrierArray {
 class BarrierCheck {
  public:
   BarrierCheck(const ir::Kernel& kernel, const Uniformity& uniformity, Diagnostics& diags)
-      : kernel_(kernel), uniformity_(uniformity), lanes_(uniformity.lanes()), places_(kernel, uniformity), diags_(diags) {}
+      : kernel_(kernel),
+        uniformity_(uniformity),
+        lanes_(uniformity.lanes()),
+        places_(kernel, uniformity),
+        diags_(diags) {}
 
   void run() {
     Times once(static_cast<std::size_t>(lanes_.count()), 1);
@@ -65,7 +69,8 @@ class BarrierCheck {
     const bool loop = in_loop || i.op == Op::for_ || i.op == Op::while_;
     const bool block = in_block || i.op == Op::block;
     return std::any_of(i.regions.begin(), i.regions.end(), [&](const ir::Region& r) {
-      return std::any_of(r.insts.begin(), r.insts.end(), [&](const ir::Inst& inner) { return jumps_out(inner, loop, block); });
+      return std::any_of(r.insts.begin(), r.insts.end(),
+                         [&](const ir::Inst& inner) { return jumps_out(inner, loop, block); });
     });
   }
 
@@ -124,7 +129,8 @@ class BarrierCheck {
 
   [[nodiscard]] Times repeated(const ir::Inst& loop, const Times& times) const {
     const Known rounds = uniformity_.trip_count(loop);
-    const bool jumps = std::any_of(loop.regions[0].insts.begin(), loop.regions[0].insts.end(), [](const ir::Inst& i) { return jumps_out(i); });
+    const bool jumps = std::any_of(loop.regions[0].insts.begin(), loop.regions[0].insts.end(),
+                                   [](const ir::Inst& i) { return jumps_out(i); });
     Times out = times;
     for (int lane = 0; lane < lanes_.count(); ++lane) {
       auto& n = out[static_cast<std::size_t>(lane)];
@@ -142,7 +148,8 @@ class BarrierCheck {
 
   void pipeline(const ir::Inst& i, const Times& times) {
     Times mine = times;
-    if (i.attrs.has(ir::Attr::compute)) mine = masked(times, lanes_.threads_in(i.attrs.integers(ir::Attr::compute)), true);
+    if (i.attrs.has(ir::Attr::compute))
+      mine = masked(times, lanes_.threads_in(i.attrs.integers(ir::Attr::compute)), true);
     region(i.regions[1], mine);
   }
 
@@ -165,7 +172,8 @@ class BarrierCheck {
     const bool entered_once = times == entered;
     if (!entered_once) {
       for (auto& [root, array] : arrays_) {
-        if (std::find(mine.begin(), mine.end(), root) == mine.end()) array.counted = array.counted && !used_inside(i, root);
+        if (std::find(mine.begin(), mine.end(), root) == mine.end())
+          array.counted = array.counted && !used_inside(i, root);
       }
     }
     region(i.regions[0], entered);
@@ -177,9 +185,12 @@ class BarrierCheck {
   }
 
   [[nodiscard]] bool used_inside(const ir::Inst& i, ir::Value root) const {
-    if (std::any_of(i.operands.begin(), i.operands.end(), [&](ir::Value v) { return kernel_.type(v).is_ref() && places_.root(v) == root; })) return true;
+    if (std::any_of(i.operands.begin(), i.operands.end(),
+                    [&](ir::Value v) { return kernel_.type(v).is_ref() && places_.root(v) == root; }))
+      return true;
     return std::any_of(i.regions.begin(), i.regions.end(), [&](const ir::Region& r) {
-      return std::any_of(r.insts.begin(), r.insts.end(), [&](const ir::Inst& inner) { return used_inside(inner, root); });
+      return std::any_of(r.insts.begin(), r.insts.end(),
+                         [&](const ir::Inst& inner) { return used_inside(inner, root); });
     });
   }
 
@@ -191,7 +202,8 @@ class BarrierCheck {
       if (i.op == Op::peer) array->second.counted = false;
       if (ir::info(i.op).cls == ir::OpClass::view) continue;
       if (i.op == Op::barrier_wait || i.op == Op::barrier_test) array->second.waited = true;
-      for (int lane = 0; lane < lanes_.count(); ++lane) count(array->second, i, i.operands[o], lane, times[static_cast<std::size_t>(lane)]);
+      for (int lane = 0; lane < lanes_.count(); ++lane)
+        count(array->second, i, i.operands[o], lane, times[static_cast<std::size_t>(lane)]);
     }
   }
 
@@ -241,18 +253,22 @@ class BarrierCheck {
       blocks[axis < 0 ? lane : lanes_.with_coordinate(lane, axis, 0)] += *n;
     }
     const std::int64_t first = blocks.begin()->second;
-    return std::all_of(blocks.begin(), blocks.end(), [first](const auto& b) { return b.second == first; }) ? std::optional(first) : std::nullopt;
+    return std::all_of(blocks.begin(), blocks.end(), [first](const auto& b) { return b.second == first; })
+               ? std::optional(first)
+               : std::nullopt;
   }
 
   void judge(const BarrierArray& array, bool every_path) {
     const ir::Type& type = kernel_.type(array.alloc->results[0]);
     const bool cluster = type.space == ir::Space::cluster_barrier;
     const std::int64_t needed = array.alloc->attrs.integer(ir::Attr::arrivals, cluster ? kernel_.thread_count() : 1);
-    const bool sizes_known = std::none_of(lanes_.axes().begin(), lanes_.axes().end(), [](const auto& a) { return a.symbolic; });
+    const bool sizes_known =
+        std::none_of(lanes_.axes().begin(), lanes_.axes().end(), [](const auto& a) { return a.symbolic; });
     if (!array.counted || needed < 1 || !sizes_known) return;
     for (const auto& [index, uses] : array.uses) {
       const auto arrivals = per_block(uses.arrivals);
-      const bool waits_known = std::all_of(uses.waits.begin(), uses.waits.end(), [](const auto& n) { return n.has_value(); });
+      const bool waits_known =
+          std::all_of(uses.waits.begin(), uses.waits.end(), [](const auto& n) { return n.has_value(); });
       if (!arrivals || !waits_known) continue;
       std::string name = std::string(array.alloc->attrs.text(ir::Attr::name));
       if (!index.empty()) name += fmt::format(".at[{}]", fmt::join(index, ", "));
@@ -271,7 +287,8 @@ class BarrierCheck {
 
   static std::string times_text(std::int64_t n) { return n == 1 ? "once" : fmt::format("{} times", n); }
 
-  void judge_one(const ir::Inst& alloc, const std::string& name, const Uses& uses, std::int64_t needed, std::int64_t arrivals, bool every_path) {
+  void judge_one(const ir::Inst& alloc, const std::string& name, const Uses& uses, std::int64_t needed,
+                 std::int64_t arrivals, bool every_path) {
     const std::int64_t completions = arrivals / needed;
     std::int64_t most = 0;
     std::int64_t fewest = completions;
@@ -283,23 +300,32 @@ class BarrierCheck {
     if (most > completions) {
       auto builder = report<diag::arrivals_do_not_add_up>(
           uses.wait->loc, every_path, name,
-          arrivals == 0 ? std::string("nobody arrives, so this wait never ends")
-                        : fmt::format("{} of them make {} completion{}, and a thread waits {}; a wait never ends", arrivals, completions,
-                                      completions == 1 ? "" : "s", times_text(most)));
+          arrivals == 0
+              ? std::string("nobody arrives, so this wait never ends")
+              : fmt::format("{} arrival{} make{} {} completion{}, and a thread waits {}, so a wait never ends",
+                            arrivals, arrivals == 1 ? "" : "s", arrivals == 1 ? "s" : "",
+                            completions == 0 ? "no" : std::to_string(completions), completions == 1 ? "" : "s",
+                            times_text(most)));
       builder.label(alloc.loc.span, fmt::format("each completion takes {}", needs));
       label_arrivals(builder, uses);
       builder.note("a `barrier_arrive` of each thread that gets there counts as one arrival, and so does each copy");
-      builder.help(needed > 1 ? fmt::format("let {} more arrive, or declare the barrier with `arrivals({})`", needed * most - arrivals, std::max<std::int64_t>(1, arrivals / most))
-                              : std::string("arrive once for each wait: `barrier_arrive(…)` in the thread that the others wait for"));
+      builder.help(
+          needed > 1
+              ? fmt::format("let {} more arrive, or declare the barrier with `arrivals({})`", needed * most - arrivals,
+                            std::max<std::int64_t>(1, arrivals / most))
+              : std::string("arrive once for each wait: `barrier_arrive(…)` in the thread that the others wait for"));
     } else if (most == 0 && completions > 0 && !uses.tested) {
       never_awaited(alloc, name, uses, completions, every_path);
     } else if (fewest < completions && !uses.tested) {
-      auto builder = report<diag::arrivals_do_not_add_up>(
-          uses.wait->loc, every_path, name,
-          fmt::format("it completes {}, and a thread that waits does so {} only", times_text(completions), times_text(fewest)));
+      auto builder =
+          report<diag::arrivals_do_not_add_up>(uses.wait->loc, every_path, name,
+                                               fmt::format("it completes {}, and a thread that waits does so {} only",
+                                                           times_text(completions), times_text(fewest)));
       builder.label(alloc.loc.span, fmt::format("each completion takes {}", needs));
       label_arrivals(builder, uses);
-      builder.note("a thread that waits for a barrier waits for each of its completions, so that it never mistakes one for another");
+      builder.note(
+          "a thread that waits for a barrier waits for each of its completions, so that it never mistakes one for "
+          "another");
       builder.help("wait as often as the barrier completes, or use one barrier for each event: `barrier[n]`");
     }
   }
@@ -309,16 +335,23 @@ class BarrierCheck {
     if (uses.copy != nullptr) builder.label(uses.copy->loc.span, "this copy arrives when it is done");
   }
 
-  void never_awaited(const ir::Inst& alloc, const std::string& name, const Uses& uses, std::int64_t completions, bool every_path) {
+  void never_awaited(const ir::Inst& alloc, const std::string& name, const Uses& uses, std::int64_t completions,
+                     bool every_path) {
     if (uses.copy != nullptr) {
-      report<diag::copy_never_awaited>(uses.copy->loc, every_path, kernel_.values[places_.root(uses.copy->operands[1]).id].name, name)
-          .note("without a wait nobody knows when the data is there, and the copy may still write when the memory belongs to something else")
+      report<diag::copy_never_awaited>(uses.copy->loc, every_path,
+                                       kernel_.values[places_.root(uses.copy->operands[1]).id].name, name)
+          .note(
+              "without a wait nobody knows when the data is there, and the copy may still write when the memory "
+              "belongs to something else")
           .help(fmt::format("write `barrier_wait({});` before the data is used and before the scope ends", name));
       return;
     }
-    report<diag::arrivals_do_not_add_up>(uses.arrive->loc, every_path, name, fmt::format("it completes {}, and nobody waits for it", times_text(completions)))
+    report<diag::arrivals_do_not_add_up>(
+        uses.arrive->loc, every_path, name,
+        fmt::format("it completes {}, and nobody waits for it", times_text(completions)))
         .label(alloc.loc.span, "the barrier")
-        .help(fmt::format("write `barrier_wait({});` where a thread depends on the arrival, or drop the barrier", name));
+        .help(
+            fmt::format("write `barrier_wait({});` where a thread depends on the arrival, or drop the barrier", name));
   }
 
   const ir::Kernel& kernel_;

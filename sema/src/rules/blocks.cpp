@@ -15,7 +15,8 @@ using ir::Op;
 
 /// Position of the operand that an instruction writes to, or -1.
 int written_operand(Op op) {
-  constexpr std::array<std::pair<Op, int>, 5> writers{{{Op::store, 0}, {Op::store_masked, 0}, {Op::atomic, 0}, {Op::copy_gmem_to_smem, 1}, {Op::async_store, 1}}};
+  constexpr std::array<std::pair<Op, int>, 5> writers{
+      {{Op::store, 0}, {Op::store_masked, 0}, {Op::atomic, 0}, {Op::copy_gmem_to_smem, 1}, {Op::async_store, 1}}};
   const auto found = std::find_if(writers.begin(), writers.end(), [op](const auto& w) { return w.first == op; });
   return found == writers.end() ? -1 : found->second;
 }
@@ -42,12 +43,15 @@ class BlockCheck {
     }
   }
 
-  /// Everything that may be written to the block, by any thread that runs the body; an unknown part counts as all of it.
-  void collect(const ir::Region& r, ir::Value block, const std::vector<std::int64_t>& threads, std::vector<Place>& writes) {
+  /// Everything that may be written to the block, by any thread that runs the body; an unknown part counts as all of
+  /// it.
+  void collect(const ir::Region& r, ir::Value block, const std::vector<std::int64_t>& threads,
+               std::vector<Place>& writes) {
     for (const ir::Inst& i : r.insts) {
       const int operand = written_operand(i.op);
       if (operand >= 0 && places_.root(i.operands[static_cast<std::size_t>(operand)]) == block) {
-        for (const std::int64_t thread : threads) writes.push_back(places_.resolve(i.operands[static_cast<std::size_t>(operand)], thread));
+        for (const std::int64_t thread : threads)
+          writes.push_back(places_.resolve(i.operands[static_cast<std::size_t>(operand)], thread));
       }
       for (const ir::Region& inner : i.regions) collect(inner, block, threads, writes);
     }
@@ -56,23 +60,29 @@ class BlockCheck {
   void check(const ir::Inst& pipeline_inst, const ir::Inst& transfer, ir::Value block) {
     const bool blocked = pipeline_inst.attrs.flag(ir::Attr::blocked);
     std::vector<std::int64_t> threads = pipeline_inst.attrs.integers(ir::Attr::compute);
-    for (std::int64_t t = 0; threads.size() < static_cast<std::size_t>(std::max<std::int64_t>(1, kernel_.thread_count())) && !pipeline_inst.attrs.has(ir::Attr::compute); ++t) {
+    for (std::int64_t t = 0;
+         threads.size() < static_cast<std::size_t>(std::max<std::int64_t>(1, kernel_.thread_count())) &&
+         !pipeline_inst.attrs.has(ir::Attr::compute);
+         ++t) {
       threads.push_back(t);
     }
     std::vector<Place> writes;
     collect(pipeline_inst.regions[1], block, threads, writes);
     const std::string_view name = transfer.attrs.text(ir::Attr::name);
     if (writes.empty()) {
-      auto report = diags_.report<diag::unwritten_block>(transfer.loc.span, name, blocked ? "nothing in the kernel writes to it" : "nothing in a step writes to it");
+      auto report = diags_.report<diag::unwritten_block>(
+          transfer.loc.span, name, blocked ? "nothing in the kernel writes to it" : "nothing in a step writes to it");
       label_calls(kernel_, transfer.loc, report);
       report.help(fmt::format("write it: `{}[...] = …;`, or drop the {}", name, blocked ? "parameter" : "store"));
       return;
     }
     const auto gap = first_gap(writes, kernel_.type(block).shape);
     if (blocked || !gap) return;  // the blocks of a blocked kernel may be filled over several steps
-    auto report = diags_.report<diag::unwritten_block>(transfer.loc.span, name, fmt::format("a step leaves its element [{}] unwritten", fmt::join(*gap, ", ")));
+    auto report = diags_.report<diag::unwritten_block>(
+        transfer.loc.span, name, fmt::format("a step leaves its element [{}] unwritten", fmt::join(*gap, ", ")));
     label_calls(kernel_, transfer.loc, report);
-    report.note("the whole block goes to global memory after each step").help(fmt::format("write all of `{}` in each step, or store a smaller part", name));
+    report.note("the whole block goes to global memory after each step")
+        .help(fmt::format("write all of `{}` in each step, or store a smaller part", name));
   }
 
   /// The first element that no write can reach; nothing when the writes may cover the block.
@@ -109,7 +119,8 @@ class BlockCheck {
       const bool written = std::any_of(writes.begin(), writes.end(), [&element](const Place& place) {
         for (std::size_t a = 0; a < element.size(); ++a) {
           const Interval& interval = place.box[a];
-          if (!interval.whole && (element[a] < *interval.start || element[a] >= *interval.start + interval.size)) return false;
+          if (!interval.whole && (element[a] < *interval.start || element[a] >= *interval.start + interval.size))
+            return false;
         }
         return true;
       });

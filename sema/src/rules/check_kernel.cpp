@@ -13,7 +13,9 @@ namespace pk::sema::rules {
 int check_kernel(const ir::Kernel& kernel, const ir::Target& target, Diagnostics& diags) {
   const int before = diags.error_count();
   Uniformity uniformity(kernel);
-  uniformity.run([&](const ir::Inst& inst, const Arrivals& arrivals) { return check_arrivals(kernel, uniformity.lanes(), inst, arrivals, diags); });
+  uniformity.run([&](const ir::Inst& inst, const Arrivals& arrivals) {
+    return check_arrivals(kernel, uniformity, inst, arrivals, diags);
+  });
   check_shared_memory(kernel, uniformity, target, diags);
   // Threads that do not meet where they should break protocols as well; one mistake, one error.
   if (diags.error_count() == before) {

@@ -7,7 +7,11 @@
 namespace pk::sema::rules {
 
 /// Reports for one instruction, given who gets to it; true if it did.
-bool check_arrivals(const ir::Kernel& kernel, const LaneSpace& lanes, const ir::Inst& inst, const Arrivals& arrivals, Diagnostics& diags);
+bool check_arrivals(const ir::Kernel& kernel, const Uniformity& uniformity, const ir::Inst& inst,
+                    const Arrivals& arrivals, Diagnostics& diags);
+
+/// The first words of a statement with a body: what a person would point at.
+[[nodiscard]] Span head_span(const Uniformity& uniformity, const ir::Inst& inst);
 
 /// Adds a label for each call that was inlined to get to `loc`.
 void label_calls(const ir::Kernel& kernel, const ir::Loc& loc, DiagnosticBuilder& report);

@@ -13,7 +13,8 @@ void Flight::close_group() {
 
 void Flight::wait_copies(std::int64_t left, bool read_only) {
   for (OutgoingCopy& copy : outgoing) copy.source_read = copy.source_read || (copy.closed && copy.newer >= left);
-  if (!read_only) std::erase_if(outgoing, [left](const OutgoingCopy& copy) { return copy.closed && copy.newer >= left; });
+  if (!read_only)
+    std::erase_if(outgoing, [left](const OutgoingCopy& copy) { return copy.closed && copy.newer >= left; });
 }
 
 void Flight::wait_mmas(std::int64_t left) {
@@ -21,12 +22,15 @@ void Flight::wait_mmas(std::int64_t left) {
 }
 
 void Flight::forget(const std::vector<ir::Value>& roots) {
-  const auto gone = [&roots](const Place& place) { return std::find(roots.begin(), roots.end(), place.root) != roots.end(); };
+  const auto gone = [&roots](const Place& place) {
+    return std::find(roots.begin(), roots.end(), place.root) != roots.end();
+  };
   std::erase_if(stores, [&](const OpenStore& s) { return gone(s.place); });
   std::erase_if(outgoing, [&](const OutgoingCopy& c) { return gone(c.source); });
   std::erase_if(incoming, [&](const IncomingCopy& c) { return gone(c.target); });
   std::erase_if(mmas, [&](const OpenMma& m) {
-    return std::find(roots.begin(), roots.end(), m.accumulator) != roots.end() || std::any_of(m.operands.begin(), m.operands.end(), gone);
+    return std::find(roots.begin(), roots.end(), m.accumulator) != roots.end() ||
+           std::any_of(m.operands.begin(), m.operands.end(), gone);
   });
 }
 
@@ -67,7 +71,8 @@ bool equal_lists(const std::vector<T>& a, const std::vector<T>& b) {
 Flight meet(const Flight& a, const Flight& b) {
   if (!a.live) return b;
   if (!b.live) return a;
-  return {true, common(a.stores, b.stores), common(a.outgoing, b.outgoing), common(a.incoming, b.incoming), common(a.mmas, b.mmas)};
+  return {true, common(a.stores, b.stores), common(a.outgoing, b.outgoing), common(a.incoming, b.incoming),
+          common(a.mmas, b.mmas)};
 }
 
 bool same_things(const Flight& a, const Flight& b) {

@@ -20,9 +20,9 @@ struct OpenStore {
 struct OutgoingCopy {
   const ir::Inst* inst = nullptr;
   Place source;
-  bool closed = false;        ///< its group has been closed
-  std::int64_t newer = 0;     ///< groups closed after its own, at most
-  bool source_read = false;   ///< a `read_only` wait covers it
+  bool closed = false;       ///< its group has been closed
+  std::int64_t newer = 0;    ///< groups closed after its own, at most
+  bool source_read = false;  ///< a `read_only` wait covers it
 };
 
 /// A copy into shared memory, as long as this thread has not waited for anything since.
@@ -36,12 +36,12 @@ struct OpenMma {
   const ir::Inst* inst = nullptr;
   ir::Value accumulator;
   std::vector<Place> operands;
-  std::int64_t step = 0;      ///< the step of the pipeline it was issued in
-  std::int64_t newer = 0;     ///< MMAs issued after it, at most
+  std::int64_t step = 0;   ///< the step of the pipeline it was issued in
+  std::int64_t newer = 0;  ///< MMAs issued after it, at most
 };
 
 struct Flight {
-  bool live = true;           ///< false behind a jump: nothing gets here
+  bool live = true;  ///< false behind a jump: nothing gets here
   std::vector<OpenStore> stores;
   std::vector<OutgoingCopy> outgoing;
   std::vector<IncomingCopy> incoming;

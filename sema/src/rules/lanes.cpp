@@ -100,7 +100,8 @@ void LaneSpace::add_differences(Known& result, const std::vector<const Known*>& 
       }
     }
   }
-  const bool any_known = std::any_of(result.lanes.begin(), result.lanes.end(), [](const auto& lane) { return lane.has_value(); });
+  const bool any_known =
+      std::any_of(result.lanes.begin(), result.lanes.end(), [](const auto& lane) { return lane.has_value(); });
   if (!any_known) result.lanes.clear();
   if (!any_unknown) result.varies = 0;
 }
@@ -120,7 +121,8 @@ Known LaneSpace::apply(ir::Op op, ir::Dtype result, const std::vector<ir::Dtype>
     }
     if (scalars.size() != operands.size()) continue;
     ir::NumError error = ir::NumError::none;
-    const auto value = op == ir::Op::cast ? std::optional(ir::convert(scalars[0], result)) : ir::evaluate(op, scalars, error);
+    const auto value =
+        op == ir::Op::cast ? std::optional(ir::convert(scalars[0], result)) : ir::evaluate(op, scalars, error);
     if (value) out.lanes[static_cast<std::size_t>(lane)] = value->as_int();
   }
   add_differences(out, operands);
@@ -185,7 +187,8 @@ Known LaneSpace::choose(const Known& condition, const Known& a, const Known& b) 
   if (from_a) out.varies |= variance(a);
   if (from_b) out.varies |= variance(b);
   if (from_a && from_b) out.varies |= variance(condition);
-  if (std::none_of(out.lanes.begin(), out.lanes.end(), [](const auto& lane) { return lane.has_value(); })) out.lanes.clear();
+  if (std::none_of(out.lanes.begin(), out.lanes.end(), [](const auto& lane) { return lane.has_value(); }))
+    out.lanes.clear();
   return out;
 }
 

@@ -28,9 +28,9 @@ struct Known {
 class LaneSpace {
  public:
   struct Axis {
-    int mesh_axis = 0;      ///< number in Kernel::axes
+    int mesh_axis = 0;  ///< number in Kernel::axes
     std::string name;
-    bool threads = false;   ///< the wg axis, else a cluster axis
+    bool threads = false;  ///< the wg axis, else a cluster axis
     std::int64_t size = 1;
     bool symbolic = false;  ///< its size is not known yet: one lane stands for all
     int stride = 1;

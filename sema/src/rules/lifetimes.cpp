@@ -52,7 +52,9 @@ void Lifetimes::walk(const ir::Region& region, const std::vector<std::int64_t>& 
       for (std::size_t a = 0; a < i.regions.size(); ++a) {
         std::vector<std::int64_t> mine;
         for (const std::int64_t t : threads) {
-          if (static_cast<std::size_t>(t) < arms.size() && arms[static_cast<std::size_t>(t)] == static_cast<std::int64_t>(a)) mine.push_back(t);
+          if (static_cast<std::size_t>(t) < arms.size() &&
+              arms[static_cast<std::size_t>(t)] == static_cast<std::int64_t>(a))
+            mine.push_back(t);
         }
         walk(i.regions[a], mine, true);
       }

@@ -11,9 +11,12 @@ using Kind = ast::Axis::Kind;
 
 std::string_view kind_word(Kind kind) {
   switch (kind) {
-    case Kind::grid: return "grid";
-    case Kind::cluster: return "cluster";
-    case Kind::wg: return "wg";
+    case Kind::grid:
+      return "grid";
+    case Kind::cluster:
+      return "cluster";
+    case Kind::wg:
+      return "wg";
   }
   return "?";
 }
@@ -31,8 +34,9 @@ int check_axis(const MeshAxisInfo& axis, Diagnostics& diags) {
   }
   if (!axis.has_size) {
     diags.report<diag::bad_mesh>(axis.span, fmt::format("axis `{}` has no size", axis.name))
-        .help(fmt::format("write `{} {}: n`, where n is {}", kind, axis.name,
-                          axis.kind == Kind::grid ? "the number of blocks along it" : "a number known when the kernel is compiled"));
+        .help(fmt::format(
+            "write `{} {}: n`, where n is {}", kind, axis.name,
+            axis.kind == Kind::grid ? "the number of blocks along it" : "a number known when the kernel is compiled"));
     return 1;
   }
   if (axis.size && *axis.size < 1 && axis.kind != Kind::grid) {
@@ -57,27 +61,35 @@ int check_limits(const MeshInfo& mesh, const ir::Target& target, Diagnostics& di
     if (wg != nullptr) {
       diags.report<diag::bad_mesh>(axis.span, fmt::format("a second wg axis: `{}` beside `{}`", axis.name, wg->name))
           .label(wg->span, "the first one")
-          .help("a block's threads have one coordinate; use one axis with the product of the sizes, and `/` and `%` of it");
+          .help(
+              "a block's threads have one coordinate; use one axis with the product of the sizes, and `/` and `%` of "
+              "it");
       ++errors;
     } else if (axis.size && *axis.size > target.max_warpgroups) {
-      diags.report<diag::bad_mesh>(axis.span, fmt::format("`{}` has {} threads; a block has at most {}", axis.name, *axis.size, target.max_warpgroups))
-          .note(fmt::format("a thread is a warpgroup of {} lanes, and a block has at most {} lanes", ir::lanes_per_thread,
-                            target.max_warpgroups * ir::lanes_per_thread));
+      diags
+          .report<diag::bad_mesh>(axis.span, fmt::format("`{}` has {} threads; a block has at most {}", axis.name,
+                                                         *axis.size, target.max_warpgroups))
+          .note(fmt::format("a thread is a warpgroup of {} lanes, and a block has at most {} lanes",
+                            ir::lanes_per_thread, target.max_warpgroups * ir::lanes_per_thread));
       ++errors;
     }
     wg = &axis;
   }
   if (clusters.size() > 3) {
-    diags.report<diag::bad_mesh>(clusters[3]->span, fmt::format("{} cluster axes; a cluster has at most 3", clusters.size()))
+    diags
+        .report<diag::bad_mesh>(clusters[3]->span,
+                                fmt::format("{} cluster axes; a cluster has at most 3", clusters.size()))
         .label(clusters[0]->span, "the first one");
     return errors + 1;
   }
   const int limit = mesh.nonportable ? target.max_nonportable_cluster : target.max_cluster;
   if (!clusters.empty() && blocks > limit) {
-    auto report = diags.report<diag::bad_mesh>(clusters.back()->span, fmt::format("clusters of {} blocks; at most {} are possible", blocks, limit));
+    auto report = diags.report<diag::bad_mesh>(
+        clusters.back()->span, fmt::format("clusters of {} blocks; at most {} are possible", blocks, limit));
     for (std::size_t i = 0; i + 1 < clusters.size(); ++i) report.label(clusters[i]->span, "times this");
     if (!mesh.nonportable && blocks <= target.max_nonportable_cluster) {
-      report.help(fmt::format("add `nonportable` behind the size to allow up to {} where the device can", target.max_nonportable_cluster));
+      report.help(fmt::format("add `nonportable` behind the size to allow up to {} where the device can",
+                              target.max_nonportable_cluster));
     }
     ++errors;
   }
@@ -93,7 +105,8 @@ int check_mesh(const MeshInfo& mesh, const ir::Target& target, Diagnostics& diag
     errors += check_axis(axis, diags);
     for (std::size_t k = 0; k < i; ++k) {
       if (axis.name.empty() || mesh.axes[k].name != axis.name) continue;
-      diags.report<diag::bad_mesh>(axis.span, fmt::format("two axes are called `{}`", axis.name)).label(mesh.axes[k].span, "the first one");
+      diags.report<diag::bad_mesh>(axis.span, fmt::format("two axes are called `{}`", axis.name))
+          .label(mesh.axes[k].span, "the first one");
       ++errors;
     }
   }
@@ -106,9 +119,13 @@ int check_block_spec(const ast::Param& param, Diagnostics& diags) {
     if (attribute.name.text != "collective") continue;
     diags.report<diag::collective_block_spec>(attribute.span, param.name.text)
         .at("nothing shares this copy")
-        .note("a blocked kernel has one thread per block and no clusters: each block fetches its own blocks of the parameter")
-        .help("to share fetches among the blocks of a cluster, write a mesh kernel: `mesh(grid …, cluster c: 2, wg w: 3)` with a specialised "
-              "`pipeline` whose loads are `collective(c)`")
+        .note(
+            "a blocked kernel has one thread per block and no clusters: each block fetches its own blocks of the "
+            "parameter")
+        .help(
+            "to share fetches among the blocks of a cluster, write a mesh kernel: `mesh(grid …, cluster c: 2, wg w: "
+            "3)` with a specialised "
+            "`pipeline` whose loads are `collective(c)`")
         .fix("drop the clause", {{attribute.span, ""}});
     return 1;
   }
@@ -117,15 +134,16 @@ int check_block_spec(const ast::Param& param, Diagnostics& diags) {
 
 int check_register_clause(std::int64_t registers, Span span, Diagnostics& diags) {
   if (registers % 8 == 0 && registers >= 24 && registers <= 256) return 0;
-  auto report = diags.report<diag::bad_register_count>(span, fmt::format("{} registers a lane cannot be set", registers));
+  auto report =
+      diags.report<diag::bad_register_count>(span, fmt::format("{} registers a lane cannot be set", registers));
   report.note("setmaxnreg takes multiples of 8 from 24 to 256");
   const std::int64_t near = std::min<std::int64_t>(256, std::max<std::int64_t>(24, (registers + 4) / 8 * 8));
   report.help(fmt::format("the nearest count is {}", near));
   return 1;
 }
 
-int check_register_pool(const std::vector<std::int64_t>& registers, const std::vector<std::int64_t>& threads, const ir::Target& target, Span span,
-                        Diagnostics& diags) {
+int check_register_pool(const std::vector<std::int64_t>& registers, const std::vector<std::int64_t>& threads,
+                        const ir::Target& target, Span span, Diagnostics& diags) {
   std::int64_t total = 0;
   std::string sum;
   for (std::size_t i = 0; i < registers.size() && i < threads.size(); ++i) {
@@ -134,7 +152,10 @@ int check_register_pool(const std::vector<std::int64_t>& registers, const std::v
     sum += fmt::format("{}{} x {} x {}", sum.empty() ? "" : " + ", threads[i], ir::lanes_per_thread, registers[i]);
   }
   if (total <= target.register_pool) return 0;
-  diags.report<diag::bad_register_count>(span, fmt::format("the threads ask for {} registers together; a multiprocessor has {}", total, target.register_pool))
+  diags
+      .report<diag::bad_register_count>(
+          span, fmt::format("the threads ask for {} registers together; a multiprocessor has {}", total,
+                            target.register_pool))
       .note(fmt::format("threads x lanes x registers: {}", sum))
       .help("lower the counts of the threads that hold no accumulators, down to 24");
   return 1;

@@ -24,18 +24,6 @@ bool certainly_overlap(const Place& a, const Place& b) {
   return true;
 }
 
-Places::Places(const ir::Kernel& kernel, const Uniformity& uniformity)
-    : kernel_(kernel), uniformity_(uniformity), definitions_(kernel.values.size(), nullptr) {
-  collect(kernel.body);
-}
-
-void Places::collect(const ir::Region& region) {
-  for (const ir::Inst& i : region.insts) {
-    for (const ir::Value v : i.results) definitions_[v.id] = &i;
-    for (const ir::Region& inner : i.regions) collect(inner);
-  }
-}
-
 std::optional<std::int64_t> Places::constant(ir::Value v, std::int64_t thread) const {
   const LaneSpace& lanes = uniformity_.lanes();
   const Known& known = uniformity_.value(v);
@@ -50,10 +38,10 @@ std::optional<std::int64_t> Places::constant(ir::Value v, std::int64_t thread) c
 }
 
 ir::Value Places::root(ir::Value ref) const {
-  const ir::Inst* inst = definitions_[ref.id];
+  const ir::Inst* inst = uniformity_.definition(ref);
   while (inst != nullptr && ir::info(inst->op).cls == ir::OpClass::view) {
     ref = inst->operands[0];
-    inst = definitions_[ref.id];
+    inst = uniformity_.definition(ref);
   }
   return ref;
 }
@@ -61,7 +49,7 @@ ir::Value Places::root(ir::Value ref) const {
 Place Places::resolve(ir::Value ref, std::int64_t thread) { return view(ref, thread).place; }
 
 Places::View Places::view(ir::Value ref, std::int64_t thread) {
-  const ir::Inst* inst = definitions_[ref.id];
+  const ir::Inst* inst = uniformity_.definition(ref);
   if (inst == nullptr || ir::info(inst->op).cls != ir::OpClass::view) {
     View whole;
     whole.place.root = ref;
@@ -135,13 +123,15 @@ std::uint32_t Places::number(ir::Value v) {
 }
 
 std::uint32_t Places::fresh_number(ir::Value v) {
-  const ir::Inst* inst = definitions_[v.id];
-  const bool pure = inst != nullptr && (ir::is_elementwise(inst->op) || ir::info(inst->op).cls == ir::OpClass::constant);
+  const ir::Inst* inst = uniformity_.definition(v);
+  const bool pure =
+      inst != nullptr && (ir::is_elementwise(inst->op) || ir::info(inst->op).cls == ir::OpClass::constant);
   if (!pure) return number(std::vector<std::int64_t>{-3, v.id});
   const bool unknown_generic = inst->op == Op::dim_value && inst->attrs.integer(ir::Attr::dim) < 0;
   if (unknown_generic) return number(std::vector<std::int64_t>{-3, v.id});
   std::vector<std::int64_t> key{static_cast<std::int64_t>(inst->op), static_cast<std::int64_t>(kernel_.type(v).dtype),
-                                inst->attrs.integer(ir::Attr::value_int), inst->attrs.integer(ir::Attr::axis), inst->attrs.integer(ir::Attr::dim)};
+                                inst->attrs.integer(ir::Attr::value_int), inst->attrs.integer(ir::Attr::axis),
+                                inst->attrs.integer(ir::Attr::dim)};
   if (inst->attrs.has(ir::Attr::value_float)) return number(std::vector<std::int64_t>{-3, v.id});
   for (const ir::Value operand : inst->operands) key.push_back(number(operand));
   return number(std::move(key));

@@ -20,10 +20,10 @@ struct Interval {
 };
 
 struct Place {
-  ir::Value root;               ///< an allocation, a parameter, or a block of a pipeline
-  bool foreign = false;         ///< in another block of the cluster
-  bool known = true;            ///< `box` describes it; else it is some part of the root
-  std::vector<Interval> box;    ///< by axis of the root
+  ir::Value root;             ///< an allocation, a parameter, or a block of a pipeline
+  bool foreign = false;       ///< in another block of the cluster
+  bool known = true;          ///< `box` describes it; else it is some part of the root
+  std::vector<Interval> box;  ///< by axis of the root
 
   [[nodiscard]] bool is_whole() const;
 };
@@ -33,13 +33,11 @@ struct Place {
 
 class Places {
  public:
-  Places(const ir::Kernel& kernel, const Uniformity& uniformity);
+  Places(const ir::Kernel& kernel, const Uniformity& uniformity) : kernel_(kernel), uniformity_(uniformity) {}
 
   /// The place of `ref` in the thread with this number.
   [[nodiscard]] Place resolve(ir::Value ref, std::int64_t thread);
   [[nodiscard]] ir::Value root(ir::Value ref) const;
-  /// The instruction that gives `v`, or null (arguments of regions).
-  [[nodiscard]] const ir::Inst* definition(ir::Value v) const { return definitions_[v.id]; }
   /// The value in this thread, if it is the same in all blocks and known.
   [[nodiscard]] std::optional<std::int64_t> constant(ir::Value v, std::int64_t thread) const;
 
@@ -48,7 +46,6 @@ class Places {
     Place place;
     std::vector<int> axes;  // axis of the root for each axis of the view
   };
-  void collect(const ir::Region& region);
   [[nodiscard]] View view(ir::Value ref, std::int64_t thread);
   [[nodiscard]] View subview(const ir::Inst& inst, std::int64_t thread);
   /// Equal numbers mean equal values (within one round of every loop around).
@@ -58,7 +55,6 @@ class Places {
 
   const ir::Kernel& kernel_;
   const Uniformity& uniformity_;
-  std::vector<const ir::Inst*> definitions_;
   std::map<std::vector<std::int64_t>, std::uint32_t> numbers_;
   std::map<ir::Value, std::uint32_t> value_numbers_;
 };

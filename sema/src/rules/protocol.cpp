@@ -32,8 +32,9 @@ bool widen(std::vector<T>& now, const std::vector<T>& before) {
 
 class ThreadWalk {
  public:
-  ThreadWalk(const ir::Kernel& kernel, Places& places, std::int64_t thread, Diagnostics& diags)
-      : kernel_(kernel), places_(places), thread_(thread), diags_(diags) {}
+  ThreadWalk(const ir::Kernel& kernel, const Uniformity& uniformity, Places& places, std::int64_t thread,
+             Diagnostics& diags)
+      : kernel_(kernel), uniformity_(uniformity), places_(places), thread_(thread), diags_(diags) {}
 
   void run() { region(kernel_.body); }
 
@@ -45,7 +46,8 @@ class ThreadWalk {
   };
 
   [[nodiscard]] bool certain() const {
-    return unknown_conditions_ == 0 && std::none_of(targets_.begin(), targets_.end(), [](const Target& t) { return t.may_have_left; });
+    return unknown_conditions_ == 0 &&
+           std::none_of(targets_.begin(), targets_.end(), [](const Target& t) { return t.may_have_left; });
   }
 
   /// A report that is a warning unless this happens on every path.
@@ -236,12 +238,17 @@ class ThreadWalk {
     for (const OutgoingCopy& copy : flight_.outgoing) {
       if (!ends(copy.source.root) || copy.source_read) continue;
       auto builder = report<diag::copy_in_flight>(copy.inst->loc, name(copy.source.root));
-      builder.note("the copy engine reads the buffer later; by then its memory may belong to another scope, or the block may be gone");
+      builder.note(
+          "the copy engine reads the buffer later; by then its memory may belong to another scope, or the block may be "
+          "gone");
       if (!copy.closed) builder.help("close the copy's group with `commit_copies();`, since it says `commit = false`");
-      builder.help("write `wait_smem_to_gmem(0);` before the scope ends (`wait_smem_to_gmem(0, read_only)` if nobody reads the result here)");
+      builder.help(
+          "write `wait_smem_to_gmem(0);` before the scope ends (`wait_smem_to_gmem(0, read_only)` if nobody reads the "
+          "result here)");
     }
     for (const OpenMma& mma : flight_.mmas) {
-      const auto operand = std::find_if(mma.operands.begin(), mma.operands.end(), [&](const Place& p) { return ends(p.root); });
+      const auto operand =
+          std::find_if(mma.operands.begin(), mma.operands.end(), [&](const Place& p) { return ends(p.root); });
       if (!ends(mma.accumulator) && operand == mma.operands.end()) continue;
       const ir::Value ending = ends(mma.accumulator) ? mma.accumulator : operand->root;
       report<diag::mma_in_flight>(mma.inst->loc, name(ending))
@@ -275,7 +282,8 @@ class ThreadWalk {
     std::size_t number = 0;
     for (const ir::Inst& t : pipeline_->regions[0].insts) {
       if (t.op != Op::transfer || number >= pipeline_->regions[1].args.size()) continue;
-      const std::int64_t delay = t.attrs.integer(ir::Attr::delay_release, pipeline_->attrs.integer(ir::Attr::delay_release));
+      const std::int64_t delay =
+          t.attrs.integer(ir::Attr::delay_release, pipeline_->attrs.integer(ir::Attr::delay_release));
       if (!t.attrs.flag(ir::Attr::store)) list.push_back({pipeline_->regions[1].args[number], delay});
       ++number;
     }
@@ -318,17 +326,22 @@ class ThreadWalk {
     const std::vector<OpenMma> open = flight_.mmas;
     for (const OpenMma& mma : open) {
       for (const Load& load : blocks) {
-        const bool reads = std::any_of(mma.operands.begin(), mma.operands.end(), [&](const Place& p) { return p.root == load.block; });
+        const bool reads =
+            std::any_of(mma.operands.begin(), mma.operands.end(), [&](const Place& p) { return p.root == load.block; });
         if (!reads || load.delay < 0 || mma.step != step_ - load.delay) continue;
-        const std::string kept = load.delay == 0 ? "for its own step only" : fmt::format("for {} more step{}", load.delay, load.delay == 1 ? "" : "s");
+        const std::string kept = load.delay == 0
+                                     ? "for its own step only"
+                                     : fmt::format("for {} more step{}", load.delay, load.delay == 1 ? "" : "s");
         auto builder = report<diag::slot_released_early>(mma.inst->loc, name(load.block), load.delay, kept);
-        builder.label(pipeline_->loc.span, "slots are given back at the end of a step");
+        builder.label(head_span(uniformity_, *pipeline_), "slots are given back at the end of a step");
         const auto needed = needed_delay(step_inst, mma);
         const std::int64_t stages = pipeline_->attrs.integer(ir::Attr::stages, 1);
         if (needed && *needed < stages) {
-          builder.help(fmt::format("write `delay_release({})`, since the MMA is waited for {} step{} later", *needed, *needed, *needed == 1 ? "" : "s"));
+          builder.help(fmt::format("write `delay_release({})`, since the MMA is waited for {} step{} later", *needed,
+                                   *needed, *needed == 1 ? "" : "s"));
         } else if (needed) {
-          builder.help(fmt::format("write `stages({}) delay_release({})`: the MMA is waited for {} steps later", *needed + 1, *needed, *needed));
+          builder.help(fmt::format("write `stages({}) delay_release({})`: the MMA is waited for {} steps later",
+                                   *needed + 1, *needed, *needed));
         }
         builder.help("or end the step with `wgmma_wait(0);`");
         std::erase_if(flight_.mmas, [&mma](const OpenMma& m) { return m.inst == mma.inst; });
@@ -360,7 +373,9 @@ class ThreadWalk {
   // ---- memory
 
   [[nodiscard]] std::string_view name(ir::Value root) const { return kernel_.values[root.id].name; }
-  [[nodiscard]] bool in_shared_memory(ir::Value ref) const { return kernel_.type(ref).is_ref() && kernel_.type(ref).space == ir::Space::smem; }
+  [[nodiscard]] bool in_shared_memory(ir::Value ref) const {
+    return kernel_.type(ref).is_ref() && kernel_.type(ref).space == ir::Space::smem;
+  }
 
   void load(const ir::Inst& i) {
     const ir::Type& type = kernel_.type(i.operands[0]);
@@ -417,7 +432,9 @@ class ThreadWalk {
 
   void commit_copies(const ir::Inst&) { flight_.close_group(); }
   void commit_smem(const ir::Inst&) { flight_.commit_smem(); }
-  void wait_copies(const ir::Inst& i) { flight_.wait_copies(i.attrs.integer(ir::Attr::count), i.attrs.flag(ir::Attr::read_only)); }
+  void wait_copies(const ir::Inst& i) {
+    flight_.wait_copies(i.attrs.integer(ir::Attr::count), i.attrs.flag(ir::Attr::read_only));
+  }
   void wait_mmas(const ir::Inst& i) { flight_.wait_mmas(i.attrs.integer(ir::Attr::count)); }
   // Whatever this thread waited for may have told it that copies are done.
   void wait(const ir::Inst&) { flight_.incoming.clear(); }
@@ -425,12 +442,14 @@ class ThreadWalk {
   // ---- rules
 
   void check_committed(const ir::Inst& i, const Place& place, std::string_view access) {
-    const auto open = std::find_if(flight_.stores.begin(), flight_.stores.end(), [&](const OpenStore& s) { return certainly_overlap(s.place, place); });
+    const auto open = std::find_if(flight_.stores.begin(), flight_.stores.end(),
+                                   [&](const OpenStore& s) { return certainly_overlap(s.place, place); });
     if (open == flight_.stores.end()) return;
     const Span before{i.loc.span.file, i.loc.span.begin, i.loc.span.begin};
     report<diag::uncommitted_store>(i.loc, access, name(place.root))
         .label(open->inst->loc.span, "stored here")
-        .note("ordinary stores are not visible to the copy and MMA engines until the thread that made them commits them")
+        .note(
+            "ordinary stores are not visible to the copy and MMA engines until the thread that made them commits them")
         .help("write `commit_smem();` between the two (one is enough for all stores before it)")
         .fix("insert `commit_smem();`", {{before, "commit_smem(); "}});
     flight_.commit_smem();
@@ -438,8 +457,12 @@ class ThreadWalk {
 
   void check_overwrite(const ir::Inst& i, const Place& place, std::string_view access) {
     for (const OpenMma& mma : flight_.mmas) {
-      if (std::none_of(mma.operands.begin(), mma.operands.end(), [&](const Place& p) { return certainly_overlap(p, place); })) continue;
-      report<diag::overwrites_in_flight>(i.loc, access, name(place.root), "a `wgmma`").label(mma.inst->loc.span, "in flight since here").help("write `wgmma_wait(0);` before it");
+      if (std::none_of(mma.operands.begin(), mma.operands.end(),
+                       [&](const Place& p) { return certainly_overlap(p, place); }))
+        continue;
+      report<diag::overwrites_in_flight>(i.loc, access, name(place.root), "a `wgmma`")
+          .label(mma.inst->loc.span, "in flight since here")
+          .help("write `wgmma_wait(0);` before it");
       flight_.mmas.clear();
       break;
     }
@@ -465,6 +488,7 @@ class ThreadWalk {
   }
 
   const ir::Kernel& kernel_;
+  const Uniformity& uniformity_;
   Places& places_;
   std::int64_t thread_;
   Diagnostics& diags_;
@@ -481,7 +505,7 @@ class ThreadWalk {
 void check_protocol(const ir::Kernel& kernel, const Uniformity& uniformity, Diagnostics& diags) {
   Places places(kernel, uniformity);
   const std::int64_t threads = std::max<std::int64_t>(1, kernel.thread_count());
-  for (std::int64_t thread = 0; thread < threads; ++thread) ThreadWalk(kernel, places, thread, diags).run();
+  for (std::int64_t thread = 0; thread < threads; ++thread) ThreadWalk(kernel, uniformity, places, thread, diags).run();
 }
 
 }  // namespace pk::sema::rules

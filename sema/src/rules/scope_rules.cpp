@@ -15,8 +15,8 @@ enum class AllocKind : std::uint8_t { memory, accumulator, semaphore };
 /// A scope with what its rules need in plain form.
 class ScopeCheck {
  public:
-  ScopeCheck(const ast::Scoped& scope, const ast::Ast& tree, const Sources& sources, const MeshInfo& mesh, Diagnostics& diags,
-             const Annotate& annotate)
+  ScopeCheck(const ast::Scoped& scope, const ast::Ast& tree, const Sources& sources, const MeshInfo& mesh,
+             Diagnostics& diags, const Annotate& annotate)
       : scope_(scope), tree_(tree), sources_(sources), mesh_(mesh), diags_(diags), annotate_(annotate) {
     for (const ast::Alloc& alloc : scope.allocs) {
       (kind(alloc) == AllocKind::accumulator ? accumulators_ : others_).push_back(&alloc);
@@ -41,13 +41,16 @@ class ScopeCheck {
     return type.base.text == "semaphore" ? AllocKind::semaphore : AllocKind::memory;
   }
   [[nodiscard]] static bool has(const ast::Alloc& alloc, std::string_view attribute) {
-    return std::any_of(alloc.attributes.begin(), alloc.attributes.end(), [&](const ast::Attribute& a) { return a.name.text == attribute; });
+    return std::any_of(alloc.attributes.begin(), alloc.attributes.end(),
+                       [&](const ast::Attribute& a) { return a.name.text == attribute; });
   }
   [[nodiscard]] std::string_view name_of(const ast::Alloc& alloc) const {
     if (alloc.members.empty()) return alloc.name.text;
     return alloc.members.front().name.text;
   }
-  [[nodiscard]] Span place_of(const ast::Alloc& alloc) const { return alloc.members.empty() ? alloc.name.span : alloc.span; }
+  [[nodiscard]] Span place_of(const ast::Alloc& alloc) const {
+    return alloc.members.empty() ? alloc.name.span : alloc.span;
+  }
   [[nodiscard]] std::string_view text(ast::ExprId id) const { return sources_.text(tree_[id].span); }
   [[nodiscard]] std::string list(const std::vector<const ast::Alloc*>& allocs) const {
     std::string out;
@@ -59,13 +62,16 @@ class ScopeCheck {
   }
   void label_wg(DiagnosticBuilder& report) const {
     const MeshAxisInfo& wg = *mesh_.wg();
-    report.label(wg.span, wg.size ? fmt::format("{} thread{} a block", *wg.size, *wg.size == 1 ? "" : "s") : std::string("the block's threads"));
+    report.label(wg.span, wg.size ? fmt::format("{} thread{} a block", *wg.size, *wg.size == 1 ? "" : "s")
+                                  : std::string("the block's threads"));
   }
   /// Edits that put what all threads share into a collective scope around one with the accumulators.
   [[nodiscard]] std::vector<Edit> split() const {
     const Span head{scope_.keyword.file, scope_.keyword.end, scope_.parens.end};
     const Span end{scope_.body.span.file, scope_.body.span.end, scope_.body.span.end};
-    return {{head, fmt::format(" collective({}) ({}) {{ scoped ({})", mesh_.wg()->name, list(others_), list(accumulators_))}, {end, " }"}};
+    return {{head,
+             fmt::format(" collective({}) ({}) {{ scoped ({})", mesh_.wg()->name, list(others_), list(accumulators_))},
+            {end, " }"}};
   }
   [[nodiscard]] Span after_keyword() const { return {scope_.keyword.file, scope_.keyword.end, scope_.keyword.end}; }
   /// The clause with the space before it, for removing it.
@@ -84,10 +90,13 @@ class ScopeCheck {
     if (accumulators_.empty()) {
       report.help(fmt::format("allocate it once for all threads: `scoped collective({}) (…)`", wg->name))
           .note(fmt::format("every thread can then use it: give each its part, `{}` as an index", wg->name))
-          .fix(fmt::format("add `collective({})`", wg->name), {{after_keyword(), fmt::format(" collective({})", wg->name)}});
+          .fix(fmt::format("add `collective({})`", wg->name),
+               {{after_keyword(), fmt::format(" collective({})", wg->name)}});
     } else {
       report.label(place_of(*accumulators_.front()), "an accumulator stays private to its thread")
-          .help(fmt::format("split the scope in two: `scoped collective({}) (…)` for what all threads share, and inside it `scoped (…)` for the accumulators", wg->name))
+          .help(fmt::format("split the scope in two: `scoped collective({}) (…)` for what all threads share, and "
+                            "inside it `scoped (…)` for the accumulators",
+                            wg->name))
           .fix("split the scope", split());
     }
     finish(report);
@@ -103,7 +112,10 @@ class ScopeCheck {
       report.help("drop the clause: each thread that enters the scope gets an accumulator of its own")
           .fix("drop the clause", {{clause_and_space(), ""}});
     } else {
-      report.help(fmt::format("split the scope in two: keep `scoped collective({}) (…)` for the rest, and put `scoped (…)` with the accumulators inside it", mesh_.wg()->name))
+      report
+          .help(fmt::format("split the scope in two: keep `scoped collective({}) (…)` for the rest, and put `scoped "
+                            "(…)` with the accumulators inside it",
+                            mesh_.wg()->name))
           .fix("split the scope", split());
     }
     finish(report);
@@ -114,9 +126,12 @@ class ScopeCheck {
   int without_threads() {
     auto report = diags_.report<diag::collective_without_threads>(scope_.collective->span);
     report.at("nobody to share with");
-    if (mesh_.span.valid()) report.label(mesh_.span, mesh_.blocked ? "a blocked kernel has one thread per block" : "one thread per block: no `wg` axis");
+    if (mesh_.span.valid())
+      report.label(mesh_.span,
+                   mesh_.blocked ? "a blocked kernel has one thread per block" : "one thread per block: no `wg` axis");
     report.note("without a wg axis each block has one thread, and what it allocates is its own")
-        .help(mesh_.blocked ? "drop the clause" : "drop the clause, or give the block more threads: add `wg w: 2` to the mesh")
+        .help(mesh_.blocked ? "drop the clause"
+                            : "drop the clause, or give the block more threads: add `wg w: 2` to the mesh")
         .fix("drop the clause", {{clause_and_space(), ""}});
     finish(report);
     return 1;
@@ -135,7 +150,8 @@ class ScopeCheck {
           names.push_back(a.name);
           all += fmt::format("{}`{}`", all.empty() ? "" : ", ", a.name);
         }
-        auto report = diags_.report<diag::collective_unknown_axis>(span, fmt::format("`{}` is no axis of the mesh", name));
+        auto report =
+            diags_.report<diag::collective_unknown_axis>(span, fmt::format("`{}` is no axis of the mesh", name));
         if (mesh_.span.valid()) report.label(mesh_.span, "the mesh");
         const auto near = closest(name, names);
         const std::string instead = near && mesh_.find(*near)->kind == ast::Axis::Kind::wg ? *near : mesh_.wg()->name;
@@ -147,7 +163,9 @@ class ScopeCheck {
       }
       if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
         auto report = diags_.report<diag::collective_unknown_axis>(span, fmt::format("axis `{}` is named twice", name));
-        report.help("name each axis once").fix(fmt::format("write `collective({})` once", name), {{scope_.collective->span, fmt::format("collective({})", name)}});
+        report.help("name each axis once")
+            .fix(fmt::format("write `collective({})` once", name),
+                 {{scope_.collective->span, fmt::format("collective({})", name)}});
         finish(report);
         return 1;
       }
@@ -172,11 +190,15 @@ class ScopeCheck {
     if (foreign.empty()) return 0;
     for (const ast::Alloc* alloc : others_) {
       if (kind(*alloc) != AllocKind::semaphore) continue;
-      const std::string between = foreign.front()->kind == ast::Axis::Kind::cluster ? "the blocks of a cluster" : "some blocks of the grid";
-      auto report = diags_.report<diag::semaphore_scope>(place_of(*alloc), fmt::format("semaphore `{}` would belong to {}", alloc->name.text, between));
+      const std::string between =
+          foreign.front()->kind == ast::Axis::Kind::cluster ? "the blocks of a cluster" : "some blocks of the grid";
+      auto report = diags_.report<diag::semaphore_scope>(
+          place_of(*alloc), fmt::format("semaphore `{}` would belong to {}", alloc->name.text, between));
       report.label(scope_.collective->span, fmt::format("`{}` is no wg axis", foreign.front()->name))
           .note("a semaphore belongs to one block or to the whole grid, to nothing between")
-          .help(fmt::format("for one block write `collective({})`; for the whole grid also add `global`: `{}: semaphore global`", mesh_.wg()->name, alloc->name.text));
+          .help(fmt::format(
+              "for one block write `collective({})`; for the whole grid also add `global`: `{}: semaphore global`",
+              mesh_.wg()->name, alloc->name.text));
       if (!has(*alloc, "global")) {
         report.fix(fmt::format("make it the block's own: `collective({})`", mesh_.wg()->name),
                    {{scope_.collective->span, fmt::format("collective({})", mesh_.wg()->name)}});
@@ -191,24 +213,33 @@ class ScopeCheck {
   int check_axes() {
     const auto foreign = foreign_axes();
     if (foreign.empty()) return 0;
-    const bool cluster = std::any_of(foreign.begin(), foreign.end(), [](const auto* a) { return a->kind == ast::Axis::Kind::cluster; });
-    const auto culprit = std::find_if(foreign.begin(), foreign.end(), [&](const auto* a) { return (a->kind == ast::Axis::Kind::cluster) == cluster; });
+    const bool cluster =
+        std::any_of(foreign.begin(), foreign.end(), [](const auto* a) { return a->kind == ast::Axis::Kind::cluster; });
+    const auto culprit = std::find_if(foreign.begin(), foreign.end(),
+                                      [&](const auto* a) { return (a->kind == ast::Axis::Kind::cluster) == cluster; });
     Span span = scope_.collective->span;
     for (const ast::ExprId id : scope_.collective->args) {
       if (text(id) == (*culprit)->name) span = tree_[id].span;
     }
-    const std::string what = cluster ? fmt::format("cluster axis `{}`: each block of a cluster has shared memory of its own", (*culprit)->name)
-                                     : fmt::format("grid axis `{}`: blocks of the grid share no shared memory", (*culprit)->name);
+    const std::string what =
+        cluster
+            ? fmt::format("cluster axis `{}`: each block of a cluster has shared memory of its own", (*culprit)->name)
+            : fmt::format("grid axis `{}`: blocks of the grid share no shared memory", (*culprit)->name);
     auto report = diags_.report<diag::collective_over_other_axis>(span, (*culprit)->name, what);
     report.label((*culprit)->span, cluster ? "a cluster axis" : "a grid axis");
     if (cluster) {
       report.note("each block allocates its own copy under the same name, and reaches another block's with `.peer`")
-          .help(fmt::format("allocate with `collective({})` and read another block's copy as `{}.peer[{} = i]`; blocks meet at a `cluster_barrier collective({})`",
-                            mesh_.wg()->name, others_.empty() ? std::string_view("x") : name_of(*others_.front()), (*culprit)->name, (*culprit)->name));
+          .help(fmt::format("allocate with `collective({})` and read another block's copy as `{}.peer[{} = i]`; blocks "
+                            "meet at a `cluster_barrier collective({})`",
+                            mesh_.wg()->name, others_.empty() ? std::string_view("x") : name_of(*others_.front()),
+                            (*culprit)->name, (*culprit)->name));
     } else {
-      report.help(fmt::format("allocate for the threads of the block: `collective({})`; blocks exchange data through global memory", mesh_.wg()->name));
+      report.help(fmt::format(
+          "allocate for the threads of the block: `collective({})`; blocks exchange data through global memory",
+          mesh_.wg()->name));
     }
-    report.fix(fmt::format("write `collective({})`", mesh_.wg()->name), {{scope_.collective->span, fmt::format("collective({})", mesh_.wg()->name)}});
+    report.fix(fmt::format("write `collective({})`", mesh_.wg()->name),
+               {{scope_.collective->span, fmt::format("collective({})", mesh_.wg()->name)}});
     finish(report);
     return 1;
   }
@@ -225,7 +256,8 @@ class ScopeCheck {
 
 }  // namespace
 
-int check_scoped(const ast::Scoped& scope, const ast::Ast& tree, const Sources& sources, const MeshInfo& mesh, Diagnostics& diags, const Annotate& annotate) {
+int check_scoped(const ast::Scoped& scope, const ast::Ast& tree, const Sources& sources, const MeshInfo& mesh,
+                 Diagnostics& diags, const Annotate& annotate) {
   return ScopeCheck(scope, tree, sources, mesh, diags, annotate).run();
 }
 

@@ -17,7 +17,7 @@ using ir::Op;
 /// One thing that takes shared memory, with the bytes that aligning it cost.
 struct Item {
   std::string name;
-  std::string what;            ///< "f32[64, 1024]", "4 stages of bf16[128, 64]"
+  std::string what;  ///< "f32[64, 1024]", "4 stages of bf16[128, 64]"
   ir::Loc loc;
   std::int64_t bytes = 0;
   std::int64_t padding = 0;
@@ -26,10 +26,13 @@ struct Item {
   ir::Value buffer;             ///< not valid for barriers
 };
 
-std::int64_t align(std::int64_t offset, std::int64_t alignment) { return (offset + alignment - 1) / alignment * alignment; }
+std::int64_t align(std::int64_t offset, std::int64_t alignment) {
+  return (offset + alignment - 1) / alignment * alignment;
+}
 
 std::string type_text(const ir::Type& type) {
-  if (type.space == ir::Space::smem) return fmt::format("{}[{}]", ir::spelling(type.dtype), fmt::join(type.shape, ", "));
+  if (type.space == ir::Space::smem)
+    return fmt::format("{}[{}]", ir::spelling(type.dtype), fmt::join(type.shape, ", "));
   if (type.shape.empty()) return std::string(ir::spelling(type.space));
   return fmt::format("{}[{}]", ir::spelling(type.space), fmt::join(type.shape, ", "));
 }
@@ -43,13 +46,17 @@ std::int64_t bytes_of(const ir::Type& type, const ir::Attrs& attrs) {
   if (!is_static(type.shape)) return 0;
   const std::int64_t n = ir::element_count(type.shape);
   switch (type.space) {
-    case ir::Space::smem: return n * ir::byte_size(type.dtype);
+    case ir::Space::smem:
+      return n * ir::byte_size(type.dtype);
     case ir::Space::barrier:
-    case ir::Space::cluster_barrier: return n * ir::barrier_bytes;
-    case ir::Space::semaphore: return attrs.flag(ir::Attr::global) ? 0 : n * ir::byte_size(ir::Dtype::index);
+    case ir::Space::cluster_barrier:
+      return n * ir::barrier_bytes;
+    case ir::Space::semaphore:
+      return attrs.flag(ir::Attr::global) ? 0 : n * ir::byte_size(ir::Dtype::index);
     case ir::Space::gmem:
     case ir::Space::acc:
-    case ir::Space::tmem: break;
+    case ir::Space::tmem:
+      break;
   }
   return 0;
 }
@@ -128,10 +135,18 @@ class MemoryCheck {
     for (const ir::Inst& alloc : scope.insts) {
       if (alloc.op != Op::alloc) break;
       const ir::Type& type = kernel_.type(alloc.results[0]);
-      Item item{std::string(alloc.attrs.text(ir::Attr::name)), type_text(type), alloc.loc, bytes_of(type, alloc.attrs), 0, 0, "row", {}};
+      Item item{std::string(alloc.attrs.text(ir::Attr::name)),
+                type_text(type),
+                alloc.loc,
+                bytes_of(type, alloc.attrs),
+                0,
+                0,
+                "row",
+                {}};
       if (type.space == ir::Space::smem) item.buffer = alloc.results[0];
       if (item.bytes == 0) continue;
-      if (type.space == ir::Space::smem && type.shape.size() > 1 && type.shape[0] > 0) item.part_bytes = item.bytes / type.shape[0];
+      if (type.space == ir::Space::smem && type.shape.size() > 1 && type.shape[0] > 0)
+        item.part_bytes = item.bytes / type.shape[0];
       if (alloc.attrs.has(ir::Attr::union_group)) {
         const auto [known, first] = unions.emplace(alloc.attrs.integer(ir::Attr::union_group), item.bytes);
         if (!first) {
@@ -152,7 +167,8 @@ class MemoryCheck {
   [[nodiscard]] static bool moves(const ir::Region& transfers, const ir::Inst& transfer) {
     std::set<ir::Value> varying(transfers.args.begin(), transfers.args.end());
     for (const ir::Inst& i : transfers.insts) {
-      const bool uses = std::any_of(i.operands.begin(), i.operands.end(), [&](ir::Value v) { return varying.contains(v); });
+      const bool uses =
+          std::any_of(i.operands.begin(), i.operands.end(), [&](ir::Value v) { return varying.contains(v); });
       if (&i == &transfer) return uses;
       if (uses) varying.insert(i.results.begin(), i.results.end());
     }
@@ -171,7 +187,14 @@ class MemoryCheck {
       const bool staged = stages > 1 && moves(pipeline.regions[0], transfer);
       const std::int64_t slot = ir::element_count(type.shape) * ir::byte_size(type.dtype);
       const ir::Type slot_type = ir::Type::ref(ir::Space::smem, type.dtype, type.shape);
-      Item item{std::string(transfer.attrs.text(ir::Attr::name)), type_text(slot_type), transfer.loc, slot, 0, 0, "stage", block};
+      Item item{std::string(transfer.attrs.text(ir::Attr::name)),
+                type_text(slot_type),
+                transfer.loc,
+                slot,
+                0,
+                0,
+                "stage",
+                block};
       if (staged) {
         item.bytes = slot * stages;
         item.part_bytes = slot;
@@ -180,14 +203,17 @@ class MemoryCheck {
       place(std::move(item), ir::shared_alignment);
     }
     // A slot has a barrier for "filled" and one for "free".
-    place({"", "the pipeline's barriers", pipeline.loc, 2 * stages * ir::barrier_bytes, 0, 0, "", {}}, ir::barrier_bytes);
+    place({"", "the pipeline's barriers", pipeline.loc, 2 * stages * ir::barrier_bytes, 0, 0, "", {}},
+          ir::barrier_bytes);
   }
 
   void report(std::size_t innermost) {
     const auto first = items_.begin() + static_cast<std::ptrdiff_t>(innermost);
-    const auto culprit = std::max_element(first, items_.end(), [](const Item& a, const Item& b) { return a.bytes < b.bytes; });
+    const auto culprit =
+        std::max_element(first, items_.end(), [](const Item& a, const Item& b) { return a.bytes < b.bytes; });
     const std::string name = culprit->name.empty() ? culprit->what : fmt::format("`{}`", culprit->name);
-    auto report = diags_.report<diag::shared_memory_limit>(culprit->loc.span, name, offset_, target_.name, target_.shared_memory_bytes);
+    auto report = diags_.report<diag::shared_memory_limit>(culprit->loc.span, name, offset_, target_.name,
+                                                           target_.shared_memory_bytes);
     report.at(fmt::format("{} bytes", culprit->bytes));
     label_calls(kernel_, culprit->loc, report);
     std::int64_t padding = 0;
@@ -199,17 +225,22 @@ class MemoryCheck {
     }
     report.note("live here:");
     for (const Item& item : items_) {
-      report.note(item.name.empty() ? fmt::format("{:>8} bytes  {}", item.bytes, item.what) : fmt::format("{:>8} bytes  `{}`: {}", item.bytes, item.name, item.what));
+      report.note(item.name.empty() ? fmt::format("{:>8} bytes  {}", item.bytes, item.what)
+                                    : fmt::format("{:>8} bytes  `{}`: {}", item.bytes, item.name, item.what));
     }
-    if (padding > 0) report.note(fmt::format("{:>8} bytes  padding: allocations start at multiples of {}", padding, ir::shared_alignment));
+    if (padding > 0)
+      report.note(
+          fmt::format("{:>8} bytes  padding: allocations start at multiples of {}", padding, ir::shared_alignment));
     const std::int64_t left = target_.shared_memory_bytes - (offset_ - culprit->bytes);
     if (left > 0 && culprit->part_bytes > 0 && left >= culprit->part_bytes) {
-      report.help(fmt::format("{} bytes are left for {}, enough for {} {}{} of {} bytes", left, name, left / culprit->part_bytes, culprit->part,
-                              left / culprit->part_bytes == 1 ? "" : "s", culprit->part_bytes));
+      report.help(fmt::format("{} bytes are left for {}, enough for {} {}{} of {} bytes", left, name,
+                              left / culprit->part_bytes, culprit->part, left / culprit->part_bytes == 1 ? "" : "s",
+                              culprit->part_bytes));
     } else {
       report.help(fmt::format("{} bytes are left for {}", std::max<std::int64_t>(left, 0), name));
     }
-    if (items_.size() > 1) report.help("scopes that stand beside each other, instead of one inside the other, share their memory");
+    if (items_.size() > 1)
+      report.help("scopes that stand beside each other, instead of one inside the other, share their memory");
   }
 
   const ir::Kernel& kernel_;
@@ -222,7 +253,8 @@ class MemoryCheck {
 
 }  // namespace
 
-void check_shared_memory(const ir::Kernel& kernel, const Uniformity& uniformity, const ir::Target& target, Diagnostics& diags) {
+void check_shared_memory(const ir::Kernel& kernel, const Uniformity& uniformity, const ir::Target& target,
+                         Diagnostics& diags) {
   MemoryCheck(kernel, uniformity, target, diags).region(kernel.body);
 }
 

@@ -11,7 +11,17 @@ namespace {
 constexpr int most_passes = 200;
 }  // namespace
 
-Uniformity::Uniformity(const ir::Kernel& kernel) : kernel_(kernel), lanes_(kernel), values_(kernel.values.size()) {}
+Uniformity::Uniformity(const ir::Kernel& kernel)
+    : kernel_(kernel), lanes_(kernel), definitions_(kernel.values.size(), nullptr), values_(kernel.values.size()) {
+  define(kernel.body);
+}
+
+void Uniformity::define(const ir::Region& r) {
+  for (const ir::Inst& i : r.insts) {
+    for (const ir::Value v : i.results) definitions_[v.id] = &i;
+    for (const ir::Region& inner : i.regions) define(inner);
+  }
+}
 
 void Uniformity::run(const Visit& visit) {
   for (int pass = 0; pass < most_passes; ++pass) {
@@ -34,10 +44,12 @@ Arrivals Uniformity::region(const ir::Region& r, Arrivals in) {
 Arrivals Uniformity::inst(const ir::Inst& i, const Arrivals& in) {
   using Walk = Arrivals (Uniformity::*)(const ir::Inst&, const Arrivals&);
   constexpr std::pair<Op, Walk> control[] = {
-      {Op::if_, &Uniformity::if_inst},      {Op::specialize, &Uniformity::specialize}, {Op::for_, &Uniformity::loop},
-      {Op::while_, &Uniformity::loop},      {Op::block, &Uniformity::block},           {Op::scoped, &Uniformity::scope},
-      {Op::pipeline, &Uniformity::pipeline}, {Op::step, &Uniformity::step},            {Op::break_, &Uniformity::jump},
-      {Op::continue_, &Uniformity::jump},   {Op::exit_block, &Uniformity::jump},
+      {Op::if_, &Uniformity::if_inst},       {Op::specialize, &Uniformity::specialize},
+      {Op::for_, &Uniformity::loop},         {Op::while_, &Uniformity::loop},
+      {Op::block, &Uniformity::block},       {Op::scoped, &Uniformity::scope},
+      {Op::pipeline, &Uniformity::pipeline}, {Op::step, &Uniformity::step},
+      {Op::break_, &Uniformity::jump},       {Op::continue_, &Uniformity::jump},
+      {Op::exit_block, &Uniformity::jump},
   };
   for (const auto& [op, walk] : control) {
     if (i.op == op) return (this->*walk)(i, in);
@@ -49,7 +61,8 @@ Arrivals Uniformity::inst(const ir::Inst& i, const Arrivals& in) {
 
 void Uniformity::compute(const ir::Inst& i) {
   if (i.op == Op::var_set) {
-    if (const auto cell = cell_numbers_.find(i.operands[0].id); cell != cell_numbers_.end()) cells_[cell->second] = values_[i.operands[1].id];
+    if (const auto cell = cell_numbers_.find(i.operands[0].id); cell != cell_numbers_.end())
+      cells_[cell->second] = values_[i.operands[1].id];
     return;
   }
   if (i.results.empty()) return;
@@ -75,7 +88,8 @@ Known Uniformity::constant(const ir::Inst& i) const {
   if (i.op == Op::constant && type.is_scalar() && !ir::is_floating(type.dtype)) {
     return lanes_.constant(i.attrs.integer(ir::Attr::value_int));
   }
-  const int axis = i.op == Op::coord || i.op == Op::axis_size ? lanes_.find(static_cast<int>(i.attrs.integer(ir::Attr::axis))) : -1;
+  const int axis =
+      i.op == Op::coord || i.op == Op::axis_size ? lanes_.find(static_cast<int>(i.attrs.integer(ir::Attr::axis))) : -1;
   if (axis < 0) return LaneSpace::unknown(0);
   if (i.op == Op::coord) return lanes_.coord(axis);
   const LaneSpace::Axis& of = lanes_.axes()[static_cast<std::size_t>(axis)];
@@ -104,9 +118,11 @@ Known Uniformity::calculated(const ir::Inst& i) const {
 Known Uniformity::loaded(const ir::Inst& i) const {
   const AxisMask everything = (AxisMask{1} << lanes_.axes().size()) - 1;
   AxisMask varies = operand_variance(i);
-  if (i.op == Op::atomic || i.op == Op::barrier_test || i.op == Op::semaphore_read) return LaneSpace::unknown(everything);
+  if (i.op == Op::atomic || i.op == Op::barrier_test || i.op == Op::semaphore_read)
+    return LaneSpace::unknown(everything);
   switch (kernel_.type(i.operands[0]).space) {
-    case ir::Space::gmem: return LaneSpace::unknown(varies);
+    case ir::Space::gmem:
+      return LaneSpace::unknown(varies);
     case ir::Space::smem: {
       // Only a mask and what replaces masked-off elements can still differ.
       varies = 0;
@@ -114,10 +130,12 @@ Known Uniformity::loaded(const ir::Inst& i) const {
       return LaneSpace::unknown(varies);
     }
     case ir::Space::acc:
-    case ir::Space::tmem: return LaneSpace::unknown(everything);
+    case ir::Space::tmem:
+      return LaneSpace::unknown(everything);
     case ir::Space::barrier:
     case ir::Space::cluster_barrier:
-    case ir::Space::semaphore: break;
+    case ir::Space::semaphore:
+      break;
   }
   return LaneSpace::unknown(everything);
 }
@@ -125,8 +143,8 @@ Known Uniformity::loaded(const ir::Inst& i) const {
 // A condition that is the same for all threads keeps them together, whatever it is.
 Arrivals Uniformity::narrow(const Arrivals& in, const Known& condition, Guard::Kind kind, const ir::Inst& i) {
   const AxisMask variance = lanes_.variance(condition);
-  const bool known = !condition.lanes.empty() &&
-                     std::all_of(condition.lanes.begin(), condition.lanes.end(), [](const auto& lane) { return lane.has_value(); });
+  const bool known = !condition.lanes.empty() && std::all_of(condition.lanes.begin(), condition.lanes.end(),
+                                                             [](const auto& lane) { return lane.has_value(); });
   if (variance == 0 && !known) return in;
   Arrivals out{lanes_.both(in.reach, condition), in.guard};
   if (variance == 0) return out;
@@ -236,7 +254,8 @@ Known Uniformity::trip_count(const ir::Inst& loop) const {
   const Known& low = values_[loop.operands[0].id];
   const Known& high = values_[loop.operands[1].id];
   const Known& step = values_[loop.operands[2].id];
-  Known rounds{std::vector<std::optional<std::int64_t>>(static_cast<std::size_t>(lanes_.count())), operand_variance(loop)};
+  Known rounds{std::vector<std::optional<std::int64_t>>(static_cast<std::size_t>(lanes_.count())),
+               operand_variance(loop)};
   for (int lane = 0; lane < lanes_.count(); ++lane) {
     const auto l = low.at(lane), h = high.at(lane), s = step.at(lane);
     if (!l || !h || !s || *s < 1) continue;
@@ -325,7 +344,8 @@ Arrivals Uniformity::block(const ir::Inst& i, const Arrivals& in) {
   if (jumps_ == jumps) return in;
   if (target.cells) cells_ = lanes_.is_zero(end.reach) ? *target.cells : join_cells(cells_, *target.cells);
   if (target.left) spread(assigned_cells(i), lanes_.variance(*target.left));
-  const bool leaves_further = std::any_of(targets_.begin(), targets_.end(), [](const Target& t) { return t.jumps > 0; });
+  const bool leaves_further =
+      std::any_of(targets_.begin(), targets_.end(), [](const Target& t) { return t.jumps > 0; });
   if (!leaves_further) return in;
   return after(in, target.left ? lanes_.either(end.reach, *target.left) : end.reach);
 }

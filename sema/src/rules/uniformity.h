@@ -21,7 +21,7 @@ namespace pk::sema::rules {
 /// Why only some lanes get to a place: one link of the chain of branches around it.
 struct Guard {
   enum class Kind : std::uint8_t {
-    then_branch,     ///< the condition of `inst`
+    then_branch,  ///< the condition of `inst`
     else_branch,
     arm,             ///< an arm of a `specialize`
     rounds,          ///< a loop that threads run differently often
@@ -52,24 +52,27 @@ class Uniformity {
 
   [[nodiscard]] const LaneSpace& lanes() const { return lanes_; }
   [[nodiscard]] const Known& value(ir::Value v) const { return values_[v.id]; }
+  /// The instruction that gives `v`, or null (arguments of regions).
+  [[nodiscard]] const ir::Inst* definition(ir::Value v) const { return definitions_[v.id]; }
   /// The number of rounds of a `for_` in each lane; a lane is unknown if it is.
   [[nodiscard]] Known trip_count(const ir::Inst& loop) const;
 
  private:
   struct LoopFacts {
-    std::vector<Known> cells;      // at the head, over all rounds seen so far
+    std::vector<Known> cells;  // at the head, over all rounds seen so far
     bool entered = false;
-    AxisMask variance = 0;         // of leaving it by a jump or by the condition of a `while`
+    AxisMask variance = 0;  // of leaving it by a jump or by the condition of a `while`
     const ir::Inst* jump = nullptr;
   };
   struct Target {
     const ir::Inst* inst;
-    std::optional<Known> left;           // lanes that jumped here
+    std::optional<Known> left;  // lanes that jumped here
     const ir::Inst* jump = nullptr;
     std::optional<std::vector<Known>> cells;  // at the jumps
     std::size_t jumps = 0;
   };
 
+  void define(const ir::Region& r);
   Arrivals region(const ir::Region& r, Arrivals in);
   Arrivals inst(const ir::Inst& i, const Arrivals& in);
   Arrivals if_inst(const ir::Inst& i, const Arrivals& in);
@@ -95,8 +98,9 @@ class Uniformity {
 
   const ir::Kernel& kernel_;
   LaneSpace lanes_;
-  std::vector<Known> values_;                          // by value
-  std::vector<Known> cells_;                           // by number of the cell
+  std::vector<const ir::Inst*> definitions_;                       // by value
+  std::vector<Known> values_;                                      // by value
+  std::vector<Known> cells_;                                       // by number of the cell
   std::unordered_map<std::uint32_t, std::uint32_t> cell_numbers_;  // by value
   std::unordered_map<const ir::Inst*, LoopFacts> loops_;
   std::unordered_map<const ir::Inst*, std::vector<std::uint32_t>> assigned_;
@@ -106,7 +110,7 @@ class Uniformity {
   const ir::Inst* last_jump_ = nullptr;
   std::size_t jumps_ = 0;
   bool changed_ = false;
-  const Visit* visit_ = nullptr;                       // set in the last pass only
+  const Visit* visit_ = nullptr;  // set in the last pass only
 };
 
 }  // namespace pk::sema::rules
