@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "pk/frontend/diagnostics.h"
@@ -73,7 +74,7 @@ template <class T>
 }
 template <class T>
 [[gnu::target("avx512f")]] void kernel_avx512(std::int64_t k, const T* a, const T* b, T* acc, std::int64_t acc_stride) {
-  kernel<T, 64 / sizeof(T), 8, 3>(k, a, b, acc, acc_stride);
+  kernel<T, 64 / sizeof(T), 6, 4>(k, a, b, acc, acc_stride);
 }
 #endif
 
@@ -81,7 +82,7 @@ template <class T>
 Kernel<T> choose_kernel() {
   constexpr int baseline = 16 / sizeof(T);
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return {&kernel_avx512<T>, 8, 3 * 4 * baseline};
+  if (__builtin_cpu_supports("avx512f")) return {&kernel_avx512<T>, 6, 4 * 4 * baseline};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {&kernel_avx2<T>, 6, 2 * 2 * baseline};
 #endif
   return {&kernel_baseline<T>, 4, 2 * baseline};
@@ -119,14 +120,15 @@ void widen(T* to, const std::byte* from, std::int64_t stride, std::int64_t n, bo
 /// Packs `lines` x `k` elements into panels of `width` lines: panel by panel, within one in order of k, `width`
 /// elements each; lines past the end are zeros. `line_stride` and `k_stride` are in bytes.
 template <class T, class From>
-void pack(std::vector<T>& panels, const std::byte* from, std::int64_t lines, std::int64_t k, std::int64_t line_stride,
-          std::int64_t k_stride, std::int64_t width, bool tf32) {
+std::unique_ptr<T[]> pack(const std::byte* from, std::int64_t lines, std::int64_t k, std::int64_t line_stride,
+                          std::int64_t k_stride, std::int64_t width, bool tf32) {
   const std::int64_t count = (lines + width - 1) / width;
-  panels.assign(static_cast<std::size_t>(count * width * k), T{});
+  auto panels = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count * width * k));
+  if (lines % width != 0) std::fill_n(panels.get() + (count - 1) * width * k, width * k, T{});
   const bool lines_contiguous = line_stride == static_cast<std::int64_t>(sizeof(From));
   std::vector<T> line(static_cast<std::size_t>(k));
   for (std::int64_t first = 0; first < lines; first += width) {
-    T* panel = panels.data() + first * k;
+    T* panel = panels.get() + first * k;
     const std::int64_t n = std::min(width, lines - first);
     if (lines_contiguous) {
       for (std::int64_t p = 0; p < k; ++p)
@@ -138,14 +140,15 @@ void pack(std::vector<T>& panels, const std::byte* from, std::int64_t lines, std
       for (std::int64_t p = 0; p < k; ++p) panel[p * width + i] = line[static_cast<std::size_t>(p)];
     }
   }
+  return panels;
 }
 
 template <class T>
-void pack_any(std::vector<T>& panels, const Matrix& m, std::int64_t lines, std::int64_t k, std::int64_t line_stride,
-              std::int64_t k_stride, std::int64_t width, bool tf32) {
-  ir::visit_dtype(m.dtype, [&](auto tag) {
+std::unique_ptr<T[]> pack_any(const Matrix& m, std::int64_t lines, std::int64_t k, std::int64_t line_stride,
+                              std::int64_t k_stride, std::int64_t width, bool tf32) {
+  return ir::visit_dtype(m.dtype, [&](auto tag) {
     using From = typename decltype(tag)::Type;
-    pack<T, From>(panels, m.data, lines, k, line_stride, k_stride, width, tf32);
+    return pack<T, From>(m.data, lines, k, line_stride, k_stride, width, tf32);
   });
 }
 
@@ -155,15 +158,14 @@ void multiply_panels(T* acc, std::int64_t acc_stride, std::int64_t m, std::int64
                      const Matrix& b, bool tf32) {
   const Kernel<T> chosen = choose_kernel<T>();
   const std::int64_t rows = chosen.rows, columns = chosen.columns;
-  std::vector<T> a_panels, b_panels;
-  pack_any(a_panels, a, m, k, a.row_stride, a.column_stride, rows, tf32);
-  pack_any(b_panels, b, n, k, b.column_stride, b.row_stride, columns, tf32);
+  const auto a_panels = pack_any<T>(a, m, k, a.row_stride, a.column_stride, rows, tf32);
+  const auto b_panels = pack_any<T>(b, n, k, b.column_stride, b.row_stride, columns, tf32);
   std::vector<T> edge(static_cast<std::size_t>(rows * columns));
   for (std::int64_t j = 0; j < n; j += columns) {
-    const T* b_panel = b_panels.data() + j * k;
+    const T* b_panel = b_panels.get() + j * k;
     const std::int64_t width = std::min(columns, n - j);
     for (std::int64_t i = 0; i < m; i += rows) {
-      const T* a_panel = a_panels.data() + i * k;
+      const T* a_panel = a_panels.get() + i * k;
       const std::int64_t height = std::min(rows, m - i);
       T* corner = acc + i * acc_stride + j;
       if (height == rows && width == columns) {
