@@ -10,7 +10,8 @@ Val Elaborator::block_view(const ast::Param& param, const Val& ref) {
   const ast::BlockSpec& spec = *param.block;
   const std::size_t rank = ref.type.shape.size();
   if (spec.shape.size() != rank || spec.at.size() != rank) {
-    error<diag::bad_block_spec>(spec.span, fmt::format("`{}` has {} axes; its block has {} extents and {} coordinates", param.name.text, rank, spec.shape.size(), spec.at.size()));
+    error<diag::bad_block_spec>(spec.span, fmt::format("`{}` has {} axes; its block has {} extents and {} coordinates",
+                                                       param.name.text, rank, spec.shape.size(), spec.at.size()));
     return Val::poison();
   }
   std::vector<ir::Value> operands{ref.ir};
@@ -24,7 +25,8 @@ Val Elaborator::block_view(const ast::Param& param, const Val& ref) {
     const auto size = static_int(value_expr(spec.shape[i]), size_span, "the extent of a block");
     if (!size || !require_static({*size}, size_span, "a block")) return Val::poison();
     if (size->constant().value_or(1) <= 0) {
-      error<diag::bad_block_spec>(size_span, fmt::format("a block has at least one element along each axis, not {}", *size->constant()));
+      error<diag::bad_block_spec>(
+          size_span, fmt::format("a block has at least one element along each axis, not {}", *size->constant()));
       return Val::poison();
     }
     const Val at = value_expr(spec.at[i]);
@@ -120,7 +122,8 @@ void Elaborator::blocked_kernel(const ast::Kernel& kernel) {
     const std::size_t variables = std::max<std::size_t>(sequential.size(), 1);
     const auto enter = [&](ir::Region& region) {
       for (std::size_t i = 0; i < variables; ++i) {
-        region.args.push_back(new_value(index, i < sequential.size() ? sequential[i]->name.text : std::string_view("once")));
+        region.args.push_back(
+            new_value(index, i < sequential.size() ? sequential[i]->name.text : std::string_view("once")));
       }
       for (std::size_t i = 0; i < sequential.size(); ++i) {
         for (auto& [name, val] : axes_) {
@@ -140,7 +143,8 @@ void Elaborator::blocked_kernel(const ast::Kernel& kernel) {
         const Binding* binding = find_local(param.name.text);
         const Val ref = binding == nullptr ? Val::poison() : binding->val;
         if (!ref.poisoned() && !ref.is(Val::Kind::ref)) {
-          error<diag::bad_block_spec>(param.block->span, fmt::format("`{}` is a scalar and has no blocks", param.name.text));
+          error<diag::bad_block_spec>(param.block->span,
+                                      fmt::format("`{}` is a scalar and has no blocks", param.name.text));
         }
         const int before = errors_;
         const Val block = ref.is(Val::Kind::ref) ? block_transfer(param, ref) : Val::poison();

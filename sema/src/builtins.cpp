@@ -11,8 +11,8 @@ struct AtomicName {
   std::string_view kind;
 };
 constexpr std::array atomics = {
-    AtomicName{"atomic_add", "add"}, AtomicName{"atomic_min", "min"}, AtomicName{"atomic_max", "max"},
-    AtomicName{"atomic_and", "and"}, AtomicName{"atomic_or", "or"},   AtomicName{"atomic_xor", "xor"},
+    AtomicName{"atomic_add", "add"},           AtomicName{"atomic_min", "min"}, AtomicName{"atomic_max", "max"},
+    AtomicName{"atomic_and", "and"},           AtomicName{"atomic_or", "or"},   AtomicName{"atomic_xor", "xor"},
     AtomicName{"atomic_exchange", "exchange"}, AtomicName{"atomic_cas", "cas"},
 };
 
@@ -22,7 +22,8 @@ constexpr std::array short_forms = {
     Callable{ir::Op::coord, "index"},
 };
 
-constexpr std::array<std::string_view, 5> test_only = {"random", "matmul", "expect_equal", "expect_close", "expect_error"};
+constexpr std::array<std::string_view, 5> test_only = {"random", "matmul", "expect_equal", "expect_close",
+                                                       "expect_error"};
 
 struct Planned {
   std::string_view prefix;
@@ -77,7 +78,9 @@ std::vector<std::string> callable_names() {
   return names;
 }
 
-bool is_test_only(std::string_view name) { return std::find(test_only.begin(), test_only.end(), name) != test_only.end(); }
+bool is_test_only(std::string_view name) {
+  return std::find(test_only.begin(), test_only.end(), name) != test_only.end();
+}
 
 std::vector<std::string> test_only_names() { return {test_only.begin(), test_only.end()}; }
 

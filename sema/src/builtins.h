@@ -1,5 +1,6 @@
 #pragma once
-// Names that can be called without being defined: the spellings of the operation table, and short forms of its operations.
+// Names that can be called without being defined: the spellings of the operation table, and short forms of its
+// operations.
 
 #include <optional>
 #include <string>

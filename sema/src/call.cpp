@@ -1,5 +1,7 @@
 // Calls: who is called, and which argument goes where.
 
+#include <cmath>
+
 #include "builtins.h"
 #include "elaborator.h"
 #include "pk/ir/ops.h"
@@ -25,7 +27,8 @@ Val Elaborator::call(const ast::Call& node, Span span) {
   const ast::Name& name = name_node->name;
   if (const Binding* local = find_local(name.text)) {
     if (!local->val.poisoned()) {
-      error<diag::wrong_kind_of_name>(name.span, name.text, "not a function", "a function").label(local->span, "defined here");
+      error<diag::wrong_kind_of_name>(name.span, name.text, "not a function", "a function")
+          .label(local->span, "defined here");
     }
     return Val::poison();
   }
@@ -65,7 +68,8 @@ Val Elaborator::call_item(const ItemRef& item, const ast::Call& node, Span span)
   if (std::holds_alternative<ast::MeshItem>(item.item->node)) what = "a mesh";
   auto builder = error<diag::wrong_kind_of_name>(span_of(node.callee), name.text, what, "a function");
   builder.label(name.span, "defined here");
-  if (std::holds_alternative<ast::Kernel>(item.item->node)) builder.help("kernels are started by `launch` in a `test` item or by the host; share code through a `fn`");
+  if (std::holds_alternative<ast::Kernel>(item.item->node))
+    builder.help("kernels are started by `launch` in a `test` item or by the host; share code through a `fn`");
   return Val::poison();
 }
 
@@ -97,7 +101,10 @@ std::string Elaborator::option_word(ast::ExprId id) const {
   if (!id.valid()) return {};
   const ast::Expr& node = tree()[id];
   if (const auto* name = std::get_if<ast::NameExpr>(&node.node)) return std::string(name->name.text);
-  if (const auto* c = std::get_if<ast::Call>(&node.node); c != nullptr && c->args.size() == 1) return option_word(c->args[0].value);
+  if (const auto* number = std::get_if<ast::FloatLiteral>(&node.node); number != nullptr && std::isnan(number->value))
+    return "nan";
+  if (const auto* c = std::get_if<ast::Call>(&node.node); c != nullptr && c->args.size() == 1)
+    return option_word(c->args[0].value);
   return {};
 }
 
@@ -112,7 +119,8 @@ std::optional<SortedArgs> Elaborator::sort_args(const ast::Call& node, const Sig
   // `read_only` and `oob(zero)` are options without `name =`.
   const auto bare_option = [&](ast::ExprId id) -> std::string_view {
     const ast::Expr& e = tree()[id];
-    if (const auto* name = std::get_if<ast::NameExpr>(&e.node); name != nullptr && is_option(name->name.text)) return name->name.text;
+    if (const auto* name = std::get_if<ast::NameExpr>(&e.node); name != nullptr && is_option(name->name.text))
+      return name->name.text;
     if (const auto* c = std::get_if<ast::Call>(&e.node)) {
       const auto* name = std::get_if<ast::NameExpr>(&tree()[c->callee].node);
       if (name != nullptr && is_option(name->name.text)) return name->name.text;
@@ -150,19 +158,22 @@ std::optional<SortedArgs> Elaborator::sort_args(const ast::Call& node, const Sig
     } else if (signature.any_number) {
       sorted.rest.push_back(arg.value);
     } else {
-      error<diag::wrong_argument_count>(span_of(arg.value), fmt::format("`{}` takes {} argument{}, not {}", signature.callee, signature.params.size(),
-                                                                        signature.params.size() == 1 ? "" : "s", node.args.size()));
+      error<diag::wrong_argument_count>(
+          span_of(arg.value), fmt::format("`{}` takes {} argument{}, not {}", signature.callee, signature.params.size(),
+                                          signature.params.size() == 1 ? "" : "s", node.args.size()));
       return std::nullopt;
     }
   }
+  if (!ok) return std::nullopt;
   for (std::size_t i = 0; i < signature.required; ++i) {
     if (sorted.positional[i].valid()) continue;
     const std::vector<std::string> names(signature.params.begin(), signature.params.end());
-    error<diag::wrong_argument_count>(span, fmt::format("`{}` needs the argument `{}`", signature.callee, signature.params[i]))
+    error<diag::wrong_argument_count>(
+        span, fmt::format("`{}` needs the argument `{}`", signature.callee, signature.params[i]))
         .note(fmt::format("it takes {}", quoted_list(names)));
     return std::nullopt;
   }
-  return ok ? std::optional(std::move(sorted)) : std::nullopt;
+  return sorted;
 }
 
 Val Elaborator::call_builtin(ir::Op op, std::string_view name, const ast::Call& node, Span span) {
@@ -173,51 +184,64 @@ Val Elaborator::call_builtin(ir::Op op, std::string_view name, const ast::Call& 
     error<diag::bad_generic>(span, fmt::format("`{}` takes no generic arguments", name));
     return Val::poison();
   }
-  switch (op) {
-    case ir::Op::min:
-    case ir::Op::max: return call_minmax(op, name, node, span);
-    case ir::Op::reduce_sum:
-    case ir::Op::reduce_prod:
-    case ir::Op::reduce_any:
-    case ir::Op::reduce_all: return call_reduction(op, name, node, span);
-    case ir::Op::cumsum: return call_cumsum(node, span);
-    case ir::Op::splat: return call_full(name, node, span);
-    case ir::Op::iota: return call_iota(node, span);
-    case ir::Op::axis_size: return call_size(node, span);
-    case ir::Op::coord: return call_index(node, span);
-    case ir::Op::bitcast: return call_bitcast(node, span);
-    case ir::Op::broadcast: return call_broadcast(node, span);
-    case ir::Op::reshape: return call_reshape(node, span);
-    case ir::Op::transpose: return call_transpose(node, span);
-    case ir::Op::concat: return call_concat(node, span);
-    case ir::Op::layout_cast: return call_layout_cast(node, span);
-    case ir::Op::load_masked: return call_load(node, span);
-    case ir::Op::store_masked: return call_store(node, span);
-    case ir::Op::atomic: return call_atomic(name, node, span);
-    case ir::Op::copy_gmem_to_smem: return call_copy_in(node, span);
-    case ir::Op::copy_smem_to_gmem: return call_copy_out(node, span);
-    case ir::Op::wait_smem_to_gmem: return call_wait_copies(node, span);
-    case ir::Op::prefetch: return call_prefetch(node, span);
-    case ir::Op::async_store: return call_async_store(node, span);
-    case ir::Op::barrier_arrive:
-    case ir::Op::barrier_wait:
-    case ir::Op::barrier_test: return call_barrier(op, name, node, span);
-    case ir::Op::semaphore_signal:
-    case ir::Op::semaphore_wait:
-    case ir::Op::semaphore_read: return call_semaphore(op, name, node, span);
-    case ir::Op::sync: return call_sync(node, span);
-    case ir::Op::wgmma: return call_wgmma(node, span);
-    case ir::Op::wgmma_wait: return call_wgmma_wait(node, span);
-    case ir::Op::dot: return call_dot(node, span);
-    case ir::Op::print: return call_print(node, span);
-    case ir::Op::assert_:
-    case ir::Op::assume: return call_assert(op, name, node, span);
-    case ir::Op::trap: return call_trap(node, span);
-    case ir::Op::commit_copies:
-    case ir::Op::commit_smem:
-    case ir::Op::launch_dependents:
-    case ir::Op::wait_for_prior_kernels: return call_plain(op, name, node, span);
-    default: break;  // the elementwise operations, which the table describes completely
+  // The operations that are more than elementwise, each with the function that knows its arguments.
+  using Rule = Val (Elaborator::*)(const ast::Call&, Span);
+  using NamedRule = Val (Elaborator::*)(std::string_view, const ast::Call&, Span);
+  using OpRule = Val (Elaborator::*)(ir::Op, std::string_view, const ast::Call&, Span);
+  struct Entry {
+    ir::Op op;
+    std::variant<Rule, NamedRule, OpRule> rule;
+  };
+  static const Entry entries[] = {
+      {ir::Op::cumsum, &Elaborator::call_cumsum},
+      {ir::Op::iota, &Elaborator::call_iota},
+      {ir::Op::axis_size, &Elaborator::call_size},
+      {ir::Op::coord, &Elaborator::call_index},
+      {ir::Op::bitcast, &Elaborator::call_bitcast},
+      {ir::Op::broadcast, &Elaborator::call_broadcast},
+      {ir::Op::reshape, &Elaborator::call_reshape},
+      {ir::Op::transpose, &Elaborator::call_transpose},
+      {ir::Op::concat, &Elaborator::call_concat},
+      {ir::Op::layout_cast, &Elaborator::call_layout_cast},
+      {ir::Op::load_masked, &Elaborator::call_load},
+      {ir::Op::store_masked, &Elaborator::call_store},
+      {ir::Op::copy_gmem_to_smem, &Elaborator::call_copy_in},
+      {ir::Op::copy_smem_to_gmem, &Elaborator::call_copy_out},
+      {ir::Op::wait_smem_to_gmem, &Elaborator::call_wait_copies},
+      {ir::Op::prefetch, &Elaborator::call_prefetch},
+      {ir::Op::async_store, &Elaborator::call_async_store},
+      {ir::Op::sync, &Elaborator::call_sync},
+      {ir::Op::wgmma, &Elaborator::call_wgmma},
+      {ir::Op::wgmma_wait, &Elaborator::call_wgmma_wait},
+      {ir::Op::dot, &Elaborator::call_dot},
+      {ir::Op::print, &Elaborator::call_print},
+      {ir::Op::trap, &Elaborator::call_trap},
+      {ir::Op::splat, &Elaborator::call_full},
+      {ir::Op::atomic, &Elaborator::call_atomic},
+      {ir::Op::min, &Elaborator::call_minmax},
+      {ir::Op::max, &Elaborator::call_minmax},
+      {ir::Op::reduce_sum, &Elaborator::call_reduction},
+      {ir::Op::reduce_prod, &Elaborator::call_reduction},
+      {ir::Op::reduce_any, &Elaborator::call_reduction},
+      {ir::Op::reduce_all, &Elaborator::call_reduction},
+      {ir::Op::barrier_arrive, &Elaborator::call_barrier},
+      {ir::Op::barrier_wait, &Elaborator::call_barrier},
+      {ir::Op::barrier_test, &Elaborator::call_barrier},
+      {ir::Op::semaphore_signal, &Elaborator::call_semaphore},
+      {ir::Op::semaphore_wait, &Elaborator::call_semaphore},
+      {ir::Op::semaphore_read, &Elaborator::call_semaphore},
+      {ir::Op::assert_, &Elaborator::call_assert},
+      {ir::Op::assume, &Elaborator::call_assert},
+      {ir::Op::commit_copies, &Elaborator::call_plain},
+      {ir::Op::commit_smem, &Elaborator::call_plain},
+      {ir::Op::launch_dependents, &Elaborator::call_plain},
+      {ir::Op::wait_for_prior_kernels, &Elaborator::call_plain},
+  };
+  for (const Entry& entry : entries) {
+    if (entry.op != op) continue;
+    if (const auto* rule = std::get_if<Rule>(&entry.rule)) return (this->**rule)(node, span);
+    if (const auto* rule = std::get_if<NamedRule>(&entry.rule)) return (this->**rule)(name, node, span);
+    return (this->*std::get<OpRule>(entry.rule))(op, name, node, span);
   }
   PK_CHECK(ir::is_elementwise(op), "an operation of the table that can be called has a meaning in sema");
   return call_elementwise(op, name, node, span);

@@ -15,13 +15,16 @@ std::optional<std::vector<std::int64_t>> Elaborator::cluster_axes(ast::ExprId id
     if (axis.poisoned()) return std::nullopt;
     const std::string name = source_text(span_of(element));
     if (!axis.is(Val::Kind::axis)) {
-      error<diag::bad_multicast>(span_of(element), fmt::format("{} names cluster axes of the mesh; `{}` is {}", what, name, describe(axis)));
+      error<diag::bad_multicast>(
+          span_of(element), fmt::format("{} names cluster axes of the mesh; `{}` is {}", what, name, describe(axis)));
       return std::nullopt;
     }
-    const bool is_cluster = axis.axis >= 0 && kernel_.axes[static_cast<std::size_t>(axis.axis)].kind == ir::MeshAxis::Kind::cluster;
+    const bool is_cluster =
+        axis.axis >= 0 && kernel_.axes[static_cast<std::size_t>(axis.axis)].kind == ir::MeshAxis::Kind::cluster;
     if (!is_cluster) {
       error<diag::bad_multicast>(span_of(element), fmt::format("{} names cluster axes; `{}` is none", what, name))
-          .help("only the blocks of one cluster can share a copy; make the axis a cluster axis, `mesh(…, cluster c: 2)`");
+          .help(
+              "only the blocks of one cluster can share a copy; make the axis a cluster axis, `mesh(…, cluster c: 2)`");
       return std::nullopt;
     }
     if (std::find(axes.begin(), axes.end(), axis.axis) != axes.end()) {
@@ -53,15 +56,18 @@ bool Elaborator::copy_attributes(const SortedArgs& args, ir::Attrs& attrs) {
   return true;
 }
 
-bool Elaborator::check_copy(const Val& source, const Val& target, const ast::Call& node, ast::ExprId source_id, ast::ExprId target_id,
-                            ir::Space source_space, Span span, const std::vector<std::int64_t>& multicast, std::int64_t partition) {
+bool Elaborator::check_copy(const Val& source, const Val& target, const ast::Call& node, ast::ExprId source_id,
+                            ast::ExprId target_id, ir::Space source_space, Span span,
+                            const std::vector<std::int64_t>& multicast, std::int64_t partition) {
   const bool in = source_space == ir::Space::gmem;
   const ir::Space target_space = in ? ir::Space::smem : ir::Space::gmem;
   const std::string_view callee = in ? "copy_gmem_to_smem" : "copy_smem_to_gmem";
   if (source.type.space != source_space || target.type.space != target_space) {
     const bool source_wrong = source.type.space != source_space;
-    error<diag::copy_direction>(span, fmt::format("`{}` goes from {} to {}; its {} is {}", callee, ir::spelling(source_space), ir::spelling(target_space),
-                                                  source_wrong ? "source" : "destination", describe(source_wrong ? source : target)))
+    error<diag::copy_direction>(span,
+                                fmt::format("`{}` goes from {} to {}; its {} is {}", callee, ir::spelling(source_space),
+                                            ir::spelling(target_space), source_wrong ? "source" : "destination",
+                                            describe(source_wrong ? source : target)))
         .help(source.type.space == target_space && target.type.space == source_space
                   ? fmt::format("the other direction is `{}`", in ? "copy_smem_to_gmem" : "copy_gmem_to_smem")
                   : std::string("use loads and stores, `dst[...] = src[...]`, for other copies"));
@@ -69,14 +75,18 @@ bool Elaborator::check_copy(const Val& source, const Val& target, const ast::Cal
   }
   (void)node;
   const auto both = [&](DiagnosticBuilder builder) {
-    builder.label(span_of(source_id), fmt::format("`{}`", type_text(source.type))).label(span_of(target_id), fmt::format("`{}`", type_text(target.type)));
+    builder.label(span_of(source_id), fmt::format("`{}`", type_text(source.type)))
+        .label(span_of(target_id), fmt::format("`{}`", type_text(target.type)));
   };
   if (source.type.dtype != target.type.dtype) {
-    both(error<diag::copy_mismatch>(span, fmt::format("a copy converts nothing: the source has the type `{}` and the destination `{}`",
-                                                      ir::spelling(source.type.dtype), ir::spelling(target.type.dtype))));
+    both(error<diag::copy_mismatch>(
+        span, fmt::format("a copy converts nothing: the source has the type `{}` and the destination `{}`",
+                          ir::spelling(source.type.dtype), ir::spelling(target.type.dtype))));
     return false;
   }
-  if (!require_static(source.type.shape, span_of(source_id), "a copy") || !require_static(target.type.shape, span_of(target_id), "a copy")) return false;
+  if (!require_static(source.type.shape, span_of(source_id), "a copy") ||
+      !require_static(target.type.shape, span_of(target_id), "a copy"))
+    return false;
   SymShape expected = source.type.shape;
   if (partition >= 0 && static_cast<std::size_t>(partition) < expected.size()) {
     // Block i receives part i of the source.
@@ -86,13 +96,16 @@ bool Elaborator::check_copy(const Val& source, const Val& target, const ast::Cal
     const auto whole = extent.constant();
     const auto count = blocks.constant();
     if (whole && count && *count > 0 && *whole % *count != 0) {
-      error<diag::copy_mismatch>(span, fmt::format("the extent {} along dimension {} cannot be divided among {} blocks", *whole, partition, *count));
+      error<diag::copy_mismatch>(span, fmt::format("the extent {} along dimension {} cannot be divided among {} blocks",
+                                                   *whole, partition, *count));
       return false;
     }
     if (!count || *count > 0) extent = syms_.opaque(OpaqueOp::div, extent, blocks);
   }
   if (equal(expected, target.type.shape) == Truth::no) {
-    both(error<diag::copy_mismatch>(span, fmt::format("the source has the shape {} and the destination {}", shape_text(source.type.shape), shape_text(target.type.shape))));
+    both(error<diag::copy_mismatch>(span, fmt::format("{} has the shape {} and the destination {}",
+                                                      partition >= 0 ? "a part of the source" : "the source",
+                                                      shape_text(expected), shape_text(target.type.shape))));
     return false;
   }
   return true;
@@ -101,22 +114,27 @@ bool Elaborator::check_copy(const Val& source, const Val& target, const ast::Cal
 Val Elaborator::barrier_argument(ast::ExprId id, std::string_view callee, bool allow_cluster) {
   const Val b = expr(id);
   if (b.poisoned()) return b;
-  const bool is_barrier = b.is(Val::Kind::ref) && (b.type.space == ir::Space::barrier || (allow_cluster && b.type.space == ir::Space::cluster_barrier));
+  const bool is_barrier = b.is(Val::Kind::ref) && (b.type.space == ir::Space::barrier ||
+                                                   (allow_cluster && b.type.space == ir::Space::cluster_barrier));
   if (!is_barrier) {
-    auto builder = error<diag::not_a_barrier>(span_of(id), fmt::format("`{}` takes a barrier; this is {}", callee, describe(rvalue(b, span_of(id)))));
+    auto builder = error<diag::not_a_barrier>(
+        span_of(id), fmt::format("`{}` takes a barrier; this is {}", callee, describe(rvalue(b, span_of(id)))));
     const auto* indexed = std::get_if<ast::IndexExpr>(&tree()[id].node);
     if (indexed != nullptr && !indexed->at) builder.help("write `bars.at[i]` for one barrier of an array");
     return Val::poison();
   }
   if (b.type.shape.empty()) return b;
-  error<diag::not_one_barrier>(span_of(id), fmt::format("`{}` takes one barrier, and {} is an array of the shape {}", callee, describe(b), shape_text(b.type.shape)))
-      .help(fmt::format("index it: `{}`", b.type.shape.size() == 1 ? ref_name(b) + ".at[i]" : ref_name(b) + ".at[i, j]"));
+  error<diag::not_one_barrier>(span_of(id), fmt::format("`{}` takes one barrier, and {} is an array of the shape {}",
+                                                        callee, describe(b), shape_text(b.type.shape)))
+      .help(
+          fmt::format("index it: `{}`", b.type.shape.size() == 1 ? ref_name(b) + ".at[i]" : ref_name(b) + ".at[i, j]"));
   return Val::poison();
 }
 
 Val Elaborator::call_copy_in(const ast::Call& node, Span span) {
   constexpr std::string_view callee = "copy_gmem_to_smem";
-  const auto args = sort_args(node, {callee, {"src", "dst", "barrier"}, 3, {"collective", "partition", "oob", "tma"}, false}, span);
+  const auto args =
+      sort_args(node, {callee, {"src", "dst", "barrier"}, 3, {"collective", "partition", "oob", "tma"}, false}, span);
   if (!args) return Val::poison();
   const Val source = ref_argument(args->positional[0], callee, "the source");
   const Val target = ref_argument(args->positional[1], callee, "the destination");
@@ -142,7 +160,9 @@ Val Elaborator::call_copy_in(const ast::Call& node, Span span) {
   }
   if (!copy_attributes(*args, attrs)) return Val::poison();
   if (source.poisoned() || target.poisoned() || barrier.poisoned()) return Val::poison();
-  if (!check_copy(source, target, node, args->positional[0], args->positional[1], ir::Space::gmem, span, multicast, partition)) return Val::poison();
+  if (!check_copy(source, target, node, args->positional[0], args->positional[1], ir::Space::gmem, span, multicast,
+                  partition))
+    return Val::poison();
   note_read(source, span);
   note_write(target, span_of(args->positional[1]));
   push(ir::Op::copy_gmem_to_smem, span, {source.ir, target.ir, barrier.ir}, std::move(attrs));
@@ -167,7 +187,8 @@ Val Elaborator::call_copy_out(const ast::Call& node, Span span) {
       const ir::Dtype dtype = target.type.dtype;
       const bool bitwise = word == "and" || word == "or" || word == "xor";
       if ((bitwise && !ir::is_integer(dtype)) || dtype == ir::Dtype::boolean) {
-        error<diag::bad_reduce>(span, fmt::format("`reduce = {}` works on integers; the destination is `{}`", word, ir::spelling(dtype)));
+        error<diag::bad_reduce>(
+            span, fmt::format("`reduce = {}` works on integers; the destination is `{}`", word, ir::spelling(dtype)));
         return Val::poison();
       }
     }
@@ -186,7 +207,8 @@ Val Elaborator::call_copy_out(const ast::Call& node, Span span) {
   attrs.set(ir::Attr::commit, commit);
   if (!copy_attributes(*args, attrs)) return Val::poison();
   if (source.poisoned() || target.poisoned()) return Val::poison();
-  if (!check_copy(source, target, node, args->positional[0], args->positional[1], ir::Space::smem, span, {}, -1)) return Val::poison();
+  if (!check_copy(source, target, node, args->positional[0], args->positional[1], ir::Space::smem, span, {}, -1))
+    return Val::poison();
   note_write(target, span_of(args->positional[1]));
   push(ir::Op::copy_smem_to_gmem, span, {source.ir, target.ir}, std::move(attrs));
   return Val::nothing();
@@ -200,13 +222,15 @@ Val Elaborator::call_async_store(const ast::Call& node, Span span) {
   const Val barrier = barrier_argument(args->positional[2], "async_store", false);
   if (target.poisoned() || given.poisoned() || barrier.poisoned()) return Val::poison();
   if (target.type.space != ir::Space::smem) {
-    error<diag::copy_direction>(span, fmt::format("`async_store` writes shared memory of a peer; this is {}", describe(target)));
+    error<diag::copy_direction>(
+        span, fmt::format("`async_store` writes shared memory of a peer; this is {}", describe(target)));
     return Val::poison();
   }
   const Val value = adapt(given, target.type.dtype, span_of(args->positional[0]));
   if (value.poisoned()) return value;
   if (value.is_tile() && equal(value.type.shape, target.type.shape) == Truth::no) {
-    error<diag::copy_mismatch>(span, fmt::format("the value has the shape {} and the destination {}", shape_text(value.type.shape), shape_text(target.type.shape)));
+    error<diag::copy_mismatch>(span, fmt::format("the value has the shape {} and the destination {}",
+                                                 shape_text(value.type.shape), shape_text(target.type.shape)));
     return Val::poison();
   }
   note_write(target, span_of(args->positional[1]));
@@ -218,10 +242,13 @@ Val Elaborator::call_wait_copies(const ast::Call& node, Span span) {
   const auto args = sort_args(node, {"wait_smem_to_gmem", {"n"}, 1, {"read_only"}, false}, span);
   if (!args) return Val::poison();
   bool unresolved = false;
-  const auto count = static_constant(args->positional[0], "the number of copy groups that may stay in flight", unresolved);
+  const auto count =
+      static_constant(args->positional[0], "the number of copy groups that may stay in flight", unresolved);
   if (!count && !unresolved) return Val::poison();
   if (count.value_or(0) < 0) {
-    error<diag::bad_argument>(span_of(args->positional[0]), fmt::format("the number of groups that may stay in flight is not negative, this is {}", *count));
+    error<diag::bad_argument>(
+        span_of(args->positional[0]),
+        fmt::format("the number of groups that may stay in flight is not negative, this is {}", *count));
     return Val::poison();
   }
   ir::Attrs attrs;
@@ -275,7 +302,8 @@ Val Elaborator::call_semaphore(ir::Op op, std::string_view name, const ast::Call
     return Val::poison();
   }
   if (!s.type.shape.empty()) {
-    error<diag::not_one_barrier>(at, fmt::format("`{}` takes one semaphore, and {} is an array of the shape {}", name, describe(s), shape_text(s.type.shape)))
+    error<diag::not_one_barrier>(at, fmt::format("`{}` takes one semaphore, and {} is an array of the shape {}", name,
+                                                 describe(s), shape_text(s.type.shape)))
         .help(fmt::format("index it: `{}.at[i]`", ref_name(s)));
     return Val::poison();
   }
@@ -311,10 +339,13 @@ Val Elaborator::call_sync(const ast::Call& node, Span span) {
   const Span at = span_of(args->positional[0]);
   const int wg = kernel_.wg_axis();
   if (!axis.is(Val::Kind::axis) || axis.axis < 0 || axis.axis != wg) {
-    auto builder = error<diag::bad_argument>(at, fmt::format("`sync` takes the wg axis of the mesh; `{}` is {}", source_text(at),
-                                                             axis.is(Val::Kind::axis) ? "another axis" : describe(axis)));
+    auto builder =
+        error<diag::bad_argument>(at, fmt::format("`sync` takes the wg axis of the mesh; `{}` is {}", source_text(at),
+                                                  axis.is(Val::Kind::axis) ? "another axis" : describe(axis)));
     if (wg < 0) builder.note("this kernel has one thread a block, which needs no barrier");
-    if (axis.is(Val::Kind::axis)) builder.help("blocks of a cluster meet at a `cluster_barrier`, blocks of the grid through a `semaphore … global`");
+    if (axis.is(Val::Kind::axis))
+      builder.help(
+          "blocks of a cluster meet at a `cluster_barrier`, blocks of the grid through a `semaphore … global`");
     return Val::poison();
   }
   ir::Attrs attrs;
@@ -330,12 +361,14 @@ Val Elaborator::call_sync(const ast::Call& node, Span span) {
       bool unresolved = false;
       const auto t = static_constant(id, "a thread number", unresolved);
       if (!t) {
-        if (unresolved) continue;
-        return Val::poison();
+        if (!unresolved) return Val::poison();
+        threads.push_back(ir::unresolved_extent);
+        continue;
       }
       const std::int64_t size = kernel_.thread_count();
       if (*t < 0 || (size > 0 && *t >= size)) {
-        error<diag::out_of_bounds>(span_of(id), fmt::format("thread {} is outside the axis `{}` of extent {}", *t, source_text(at), size));
+        error<diag::out_of_bounds>(
+            span_of(id), fmt::format("thread {} is outside the axis `{}` of extent {}", *t, source_text(at), size));
         return Val::poison();
       }
       if (std::find(threads.begin(), threads.end(), *t) != threads.end()) {

@@ -18,7 +18,8 @@ Val Elaborator::ref_argument(ast::ExprId id, std::string_view callee, std::strin
   const Val v = expr(id);
   if (v.poisoned()) return v;
   if (v.is(Val::Kind::ref) && is_plain_memory(v.type.space)) return v;
-  auto builder = error<diag::not_memory>(span_of(id), fmt::format("{} of `{}` is memory (gmem or smem); this is {}", what, callee, describe(v)));
+  auto builder = error<diag::not_memory>(
+      span_of(id), fmt::format("{} of `{}` is memory (gmem or smem); this is {}", what, callee, describe(v)));
   const auto* indexed = std::get_if<ast::IndexExpr>(&tree()[id].node);
   if (indexed != nullptr && !indexed->at) builder.help("`r[…]` loads; write `r.at[…]` for a part of the memory itself");
   return Val::poison();
@@ -30,14 +31,16 @@ Val Elaborator::mask_argument(ast::ExprId id, const SymShape& shape, bool is_sca
   const Val mask = adapt(given, ir::Dtype::boolean, span_of(id));
   if (mask.poisoned() || is_scalar) {
     if (!mask.is_tile()) return mask;
-    error<diag::shape_mismatch>(span_of(id), fmt::format("the mask of one element is one `bool`; this is `{}`", type_text(mask.type)));
+    error<diag::shape_mismatch>(
+        span_of(id), fmt::format("the mask of one element is one `bool`; this is `{}`", type_text(mask.type)));
     return Val::poison();
   }
   const SemType type = SemType::tile(ir::Dtype::boolean, shape);
   if (mask.is_scalar()) return Val::value(emit(ir::Op::splat, span_of(id), {mask.ir}, lower(type)), type);
   const auto common = broadcast_shape(mask.type.shape, shape);
   if (!common || equal(*common, shape) == Truth::no) {
-    error<diag::shape_mismatch>(span_of(id), fmt::format("the mask has the shape {} and the memory {}", shape_text(mask.type.shape), shape_text(shape)));
+    error<diag::shape_mismatch>(span_of(id), fmt::format("the mask has the shape {} and the memory {}",
+                                                         shape_text(mask.type.shape), shape_text(shape)));
     return Val::poison();
   }
   return broadcast_to(mask, shape, span_of(id));
@@ -51,7 +54,8 @@ Val Elaborator::call_load(const ast::Call& node, Span span) {
   if (!args->positional[1].valid()) return load(ref, span);
   if (!require_static(ref.type.shape, span_of(args->positional[0]), "a tile")) return Val::poison();
   if (ref.type.space == ir::Space::acc) {
-    error<diag::bad_argument>(span, "an accumulator is not loaded under a mask").help("read it with `acc[...]` and use `select`");
+    error<diag::bad_argument>(span, "an accumulator is not loaded under a mask")
+        .help("read it with `acc[...]` and use `select`");
     return Val::poison();
   }
   const bool is_scalar = ref.type.shape.empty();
@@ -65,7 +69,8 @@ Val Elaborator::call_load(const ast::Call& node, Span span) {
   if (other.is_tile()) {
     const auto common = broadcast_shape(other.type.shape, ref.type.shape);
     if (is_scalar || !common || equal(*common, ref.type.shape) == Truth::no) {
-      error<diag::shape_mismatch>(other_span, fmt::format("`other` has the shape {} and the memory {}", shape_text(other.type.shape), shape_text(ref.type.shape)));
+      error<diag::shape_mismatch>(other_span, fmt::format("`other` has the shape {} and the memory {}",
+                                                          shape_text(other.type.shape), shape_text(ref.type.shape)));
       return Val::poison();
     }
     other = broadcast_to(other, ref.type.shape, other_span);
@@ -92,7 +97,9 @@ Val Elaborator::call_store(const ast::Call& node, Span span) {
   const Val mask = mask_argument(args->positional[2], ref.type.shape, ref.type.shape.empty());
   note_write(ref, span_of(args->positional[0]));
   const Val converted = adapt(value, ref.type.dtype, value_span);
-  if (mask.poisoned() || converted.poisoned() || !require_static(ref.type.shape, span_of(args->positional[0]), "a store")) return Val::poison();
+  if (mask.poisoned() || converted.poisoned() ||
+      !require_static(ref.type.shape, span_of(args->positional[0]), "a store"))
+    return Val::poison();
   if (converted.is_tile() && equal(converted.type.shape, ref.type.shape) == Truth::no) {
     error<diag::shape_mismatch>(value_span, fmt::format("a store takes a tile of the shape {} or a scalar; this is {}",
                                                         shape_text(ref.type.shape), shape_text(converted.type.shape)));
@@ -134,7 +141,8 @@ Val Elaborator::call_atomic(std::string_view name, const ast::Call& node, Span s
     Val v = adapt(value_expr(args->positional[i]), dtype, at);
     if (v.poisoned()) return v;
     if (v.is_tile() && equal(v.type.shape, ref.type.shape) == Truth::no) {
-      error<diag::shape_mismatch>(at, fmt::format("the memory has the shape {} and the value {}", shape_text(ref.type.shape), shape_text(v.type.shape)));
+      error<diag::shape_mismatch>(at, fmt::format("the memory has the shape {} and the value {}",
+                                                  shape_text(ref.type.shape), shape_text(v.type.shape)));
       return Val::poison();
     }
     operands.push_back(v.ir);
@@ -142,8 +150,10 @@ Val Elaborator::call_atomic(std::string_view name, const ast::Call& node, Span s
   ir::Attrs attrs;
   attrs.set(ir::Attr::kind, std::string(kind));
   for (const auto& [option, attr, words] :
-       {std::tuple(std::string_view("order"), ir::Attr::order, std::vector<std::string>{"relaxed", "acquire", "release", "acq_rel"}),
-        std::tuple(std::string_view("scope"), ir::Attr::scope, std::vector<std::string>{"block", "cluster", "device", "system"})}) {
+       {std::tuple(std::string_view("order"), ir::Attr::order,
+                   std::vector<std::string>{"relaxed", "acquire", "release", "acq_rel"}),
+        std::tuple(std::string_view("scope"), ir::Attr::scope,
+                   std::vector<std::string>{"block", "cluster", "device", "system"})}) {
     const ast::ExprId id = args->option(option);
     if (!id.valid()) continue;
     const std::string word = option_word(id);
@@ -170,7 +180,8 @@ Val Elaborator::call_acc_load(const Val& acc, const ast::Call& node, Span span) 
     if (!given && !unresolved) return Val::poison();
     in_flight = given.value_or(0);
     if (in_flight < 0) {
-      error<diag::bad_argument>(span_of(args->option("wait")), "the number of MMAs that may stay in flight is not negative");
+      error<diag::bad_argument>(span_of(args->option("wait")),
+                                "the number of MMAs that may stay in flight is not negative");
       return Val::poison();
     }
   }

@@ -12,11 +12,16 @@ Val Elaborator::call_elementwise(ir::Op op, std::string_view name, const ast::Ca
   static constexpr std::string_view select_names[] = {"condition", "if_true", "if_false"};
   static constexpr std::string_view fma_names[] = {"a", "b", "c"};
   static constexpr std::string_view clamp_names[] = {"x", "low", "high"};
-  const auto use = [&](std::span<const std::string_view> names) { signature.params.assign(names.begin(), names.end()); };
+  const auto use = [&](std::span<const std::string_view> names) {
+    signature.params.assign(names.begin(), names.end());
+  };
   const int operands = ir::info(op).min_operands;
   if (operands == 1) use(unary_names);
   if (operands == 2) use(binary_names);
-  if (operands == 3) use(op == ir::Op::select ? std::span(select_names) : op == ir::Op::fma ? std::span(fma_names) : std::span(clamp_names));
+  if (operands == 3)
+    use(op == ir::Op::select ? std::span(select_names)
+        : op == ir::Op::fma  ? std::span(fma_names)
+                             : std::span(clamp_names));
   signature.required = signature.params.size();
   const auto args = sort_args(node, signature, span);
   if (!args) return Val::poison();
@@ -41,7 +46,8 @@ Val Elaborator::call_elementwise(ir::Op op, std::string_view name, const ast::Ca
 
 Val Elaborator::call_minmax(ir::Op op, std::string_view name, const ast::Call& node, Span span) {
   for (const ast::Arg& arg : node.args) {
-    if (arg.name.text == "axis") return call_reduction(op == ir::Op::min ? ir::Op::reduce_min : ir::Op::reduce_max, name, node, span);
+    if (arg.name.text == "axis")
+      return call_reduction(op == ir::Op::min ? ir::Op::reduce_min : ir::Op::reduce_max, name, node, span);
   }
   if (node.args.size() == 1) {
     error<diag::wrong_argument_count>(span, fmt::format("`{}` takes two values, or one and an axis", name))
@@ -61,7 +67,8 @@ std::optional<std::int64_t> Elaborator::axis_argument(ast::ExprId id, std::size_
   const auto count = static_cast<std::int64_t>(rank);
   if (*axis >= 0 && *axis < count) return axis;
   if (*axis < 0 && *axis >= -count) return *axis + count;  // counted from the last
-  error<diag::bad_axis>(span_of(id), fmt::format("axis {} of {}, which has {} {}", *axis, what, rank, rank == 1 ? "axis" : "axes"));
+  error<diag::bad_axis>(span_of(id),
+                        fmt::format("axis {} of {}, which has {} {}", *axis, what, rank, rank == 1 ? "axis" : "axes"));
   return std::nullopt;
 }
 
@@ -72,12 +79,14 @@ Val Elaborator::call_reduction(ir::Op op, std::string_view name, const ast::Call
   if (x.poisoned()) return x;
   if (!x.is_tile()) {
     if (x.is(Val::Kind::ref)) return adapt(x, x.type.dtype, span_of(args->positional[0]));
-    error<diag::type_mismatch>(span_of(args->positional[0]), fmt::format("`{}` reduces a tile; this is {}", name, describe(x)));
+    error<diag::type_mismatch>(span_of(args->positional[0]),
+                               fmt::format("`{}` reduces a tile; this is {}", name, describe(x)));
     return Val::poison();
   }
   if (!args->option("axis").valid()) {
     error<diag::bad_axis>(span, fmt::format("`{}` needs an axis", name))
-        .help(fmt::format("write `{}(x, axis = 0)`{}", name, x.type.shape.size() > 1 ? "; reduce the axes one after the other for a total" : ""));
+        .help(fmt::format("write `{}(x, axis = 0)`{}", name,
+                          x.type.shape.size() > 1 ? "; reduce the axes one after the other for a total" : ""));
     return Val::poison();
   }
   const auto axis = axis_argument(args->option("axis"), x.type.shape.size(), fmt::format("`{}`", type_text(x.type)));
@@ -88,7 +97,8 @@ Val Elaborator::call_reduction(ir::Op op, std::string_view name, const ast::Call
 Val Elaborator::reduce(ir::Op op, const Val& x, std::int64_t axis, Span span) {
   SymShape shape = x.type.shape;
   shape.erase(shape.begin() + axis);
-  const ir::Dtype dtype = op == ir::Op::reduce_sum && x.type.dtype == ir::Dtype::boolean ? ir::Dtype::i32 : x.type.dtype;
+  const ir::Dtype dtype =
+      op == ir::Op::reduce_sum && x.type.dtype == ir::Dtype::boolean ? ir::Dtype::i32 : x.type.dtype;
   const SemType type = shape.empty() ? SemType::scalar(dtype) : SemType::tile(dtype, std::move(shape));
   ir::Attrs attrs;
   attrs.set(ir::Attr::axis, axis);
@@ -101,7 +111,8 @@ Val Elaborator::call_cumsum(const ast::Call& node, Span span) {
   const Val x = value_expr(args->positional[0]);
   if (x.poisoned()) return x;
   if (!x.is_tile()) {
-    error<diag::type_mismatch>(span_of(args->positional[0]), fmt::format("`cumsum` works on a tile; this is {}", describe(x)));
+    error<diag::type_mismatch>(span_of(args->positional[0]),
+                               fmt::format("`cumsum` works on a tile; this is {}", describe(x)));
     return Val::poison();
   }
   std::optional<std::int64_t> axis = 0;
@@ -119,10 +130,12 @@ Val Elaborator::call_cumsum(const ast::Call& node, Span span) {
 
 Val Elaborator::call_full(std::string_view name, const ast::Call& node, Span span) {
   const bool has_value = name == ir::info(ir::Op::splat).spelling;
-  const auto args = has_value ? sort_args(node, {name, {"type", "value"}, 2, {}, false}, span) : sort_args(node, {name, {"type"}, 1, {}, false}, span);
+  const auto args = has_value ? sort_args(node, {name, {"type", "value"}, 2, {}, false}, span)
+                              : sort_args(node, {name, {"type"}, 1, {}, false}, span);
   if (!args) return Val::poison();
   const auto type = type_argument(args->positional[0], fmt::format("the first argument of `{}`", name));
-  const Val value = has_value ? value_expr(args->positional[1], type ? std::optional(type->dtype) : std::nullopt) : Val::integer(Sym(0));
+  const Val value = has_value ? value_expr(args->positional[1], type ? std::optional(type->dtype) : std::nullopt)
+                              : Val::integer(Sym(0));
   if (!type || value.poisoned()) return Val::poison();
   const Span value_span = has_value ? span_of(args->positional[1]) : span;
   const bool zero_bool = !has_value && type->dtype == ir::Dtype::boolean;
@@ -130,7 +143,8 @@ Val Elaborator::call_full(std::string_view name, const ast::Call& node, Span spa
   if (element.poisoned()) return element;
   if (element.is_tile()) {
     if (equal(element.type.shape, type->shape) == Truth::yes) return element;
-    error<diag::shape_mismatch>(value_span, fmt::format("`{}` repeats a scalar; this is `{}`", name, type_text(element.type)))
+    error<diag::shape_mismatch>(value_span,
+                                fmt::format("`{}` repeats a scalar; this is `{}`", name, type_text(element.type)))
         .help("write `broadcast(x, [shape])` to repeat a tile");
     return Val::poison();
   }
@@ -165,7 +179,8 @@ Val Elaborator::call_size(const ast::Call& node, Span span) {
   const Val axis = expr(args->positional[0]);
   if (axis.poisoned()) return axis;
   if (!axis.is(Val::Kind::axis)) {
-    error<diag::bad_argument>(span_of(args->positional[0]), fmt::format("`size` takes an axis of the mesh; this is {}", describe(axis)))
+    error<diag::bad_argument>(span_of(args->positional[0]),
+                              fmt::format("`size` takes an axis of the mesh; this is {}", describe(axis)))
         .help("extents of arguments are named in the kernel's signature: `in x: f32[N]`");
     return Val::poison();
   }
@@ -218,8 +233,9 @@ Val Elaborator::call_bitcast(const ast::Call& node, Span span) {
   if (!to || x.poisoned()) return Val::poison();
   if (!x.is(Val::Kind::value)) return adapt(x, to->dtype, span_of(args->positional[1]));
   if (ir::info(x.type.dtype).bits != ir::info(to->dtype).bits) {
-    error<diag::type_mismatch>(span, fmt::format("`bitcast` keeps the bits: `{}` has {} and `{}` has {}", ir::spelling(x.type.dtype),
-                                                 ir::info(x.type.dtype).bits, ir::spelling(to->dtype), ir::info(to->dtype).bits))
+    error<diag::type_mismatch>(
+        span, fmt::format("`bitcast` keeps the bits: `{}` has {} and `{}` has {}", ir::spelling(x.type.dtype),
+                          ir::info(x.type.dtype).bits, ir::spelling(to->dtype), ir::info(to->dtype).bits))
         .help("convert the value with `as`");
     return Val::poison();
   }
@@ -239,7 +255,8 @@ Val Elaborator::call_broadcast(const ast::Call& node, Span span) {
   if (x.is_scalar()) return Val::value(emit(ir::Op::splat, span, {x.ir}, lower(type)), type);
   const auto common = broadcast_shape(x.type.shape, *shape);
   if (!common || equal(*common, *shape) == Truth::no) {
-    error<diag::shape_mismatch>(span, fmt::format("`{}` cannot be repeated to the shape {}", type_text(x.type), shape_text(*shape)))
+    error<diag::shape_mismatch>(
+        span, fmt::format("`{}` cannot be repeated to the shape {}", type_text(x.type), shape_text(*shape)))
         .note("axes are lined up from the last; an axis of size 1 is repeated");
     return Val::poison();
   }
@@ -253,7 +270,8 @@ Val Elaborator::call_reshape(const ast::Call& node, Span span) {
   auto shape = shape_list(args->positional[1], "the shape");
   if (x.poisoned() || !shape) return Val::poison();
   if (!x.is_tile()) {
-    error<diag::type_mismatch>(span_of(args->positional[0]), fmt::format("`reshape` works on a tile; this is {}", describe(x)))
+    error<diag::type_mismatch>(span_of(args->positional[0]),
+                               fmt::format("`reshape` works on a tile; this is {}", describe(x)))
         .help("a ref is reshaped with `r.reshape[8, 16]`");
     return Val::poison();
   }
@@ -262,8 +280,8 @@ Val Elaborator::call_reshape(const ast::Call& node, Span span) {
   for (const Sym& s : x.type.shape) had = had * s;
   for (const Sym& s : *shape) wanted = wanted * s;
   if (equal(had, wanted) == Truth::no) {
-    error<diag::shape_mismatch>(span, fmt::format("`{}` has {} elements, the shape {} has {}", type_text(x.type), syms_.print(had),
-                                                  shape_text(*shape), syms_.print(wanted)));
+    error<diag::shape_mismatch>(span, fmt::format("`{}` has {} elements, the shape {} has {}", type_text(x.type),
+                                                  syms_.print(had), shape_text(*shape), syms_.print(wanted)));
     return Val::poison();
   }
   if (shape->empty()) return only_element(x, span);
@@ -276,7 +294,8 @@ Val Elaborator::call_transpose(const ast::Call& node, Span span) {
   const Val x = value_expr(args->positional[0]);
   if (x.poisoned()) return x;
   if (!x.is_tile()) {
-    error<diag::type_mismatch>(span_of(args->positional[0]), fmt::format("`transpose` works on a tile; this is {}", describe(x)))
+    error<diag::type_mismatch>(span_of(args->positional[0]),
+                               fmt::format("`transpose` works on a tile; this is {}", describe(x)))
         .help("a ref is transposed with `r.T`");
     return Val::poison();
   }
@@ -291,13 +310,16 @@ Val Elaborator::call_transpose(const ast::Call& node, Span span) {
     bool ok = sorted.size() == rank;
     for (std::size_t i = 0; ok && i < rank; ++i) ok = sorted[i] == static_cast<std::int64_t>(i);
     if (!ok) {
-      error<diag::bad_axis>(span_of(args->positional[1]), fmt::format("the list names each of the {} axes of `{}` once", rank, type_text(x.type)));
+      error<diag::bad_axis>(span_of(args->positional[1]),
+                            fmt::format("the list names each of the {} axes of `{}` once", rank, type_text(x.type)));
       return Val::poison();
     }
   } else if (rank == 2) {
     perm = {1, 0};
   } else {
-    error<diag::bad_axis>(span, fmt::format("`transpose` without a list exchanges the axes of a tile with 2; `{}` has {}", type_text(x.type), rank))
+    error<diag::bad_axis>(span,
+                          fmt::format("`transpose` without a list exchanges the axes of a tile with 2; `{}` has {}",
+                                      type_text(x.type), rank))
         .help("write the order of the axes, `transpose(x, [0, 2, 1])`");
     return Val::poison();
   }
@@ -341,9 +363,13 @@ Val Elaborator::call_concat(const ast::Call& node, Span span) {
       fits = static_cast<std::int64_t>(a) == *axis || equal(other.shape[a], type.shape[a]) != Truth::no;
     }
     if (!fits || other.dtype != type.dtype) {
-      auto builder = fits ? error<diag::type_mismatch>(span, fmt::format("`{}` and `{}` have different types", type_text(parts[0].type), type_text(other)))
-                          : error<diag::shape_mismatch>(span, fmt::format("`{}` and `{}` cannot be joined along axis {}", type_text(parts[0].type), type_text(other), *axis));
-      builder.label(span_of(ids[0]), fmt::format("`{}`", type_text(parts[0].type))).label(span_of(ids[i]), fmt::format("`{}`", type_text(other)));
+      auto builder =
+          fits ? error<diag::type_mismatch>(span, fmt::format("`{}` and `{}` have different types",
+                                                              type_text(parts[0].type), type_text(other)))
+               : error<diag::shape_mismatch>(span, fmt::format("`{}` and `{}` cannot be joined along axis {}",
+                                                               type_text(parts[0].type), type_text(other), *axis));
+      builder.label(span_of(ids[0]), fmt::format("`{}`", type_text(parts[0].type)))
+          .label(span_of(ids[i]), fmt::format("`{}`", type_text(other)));
       return Val::poison();
     }
     Sym& joined = type.shape[static_cast<std::size_t>(*axis)];

@@ -30,8 +30,9 @@ std::vector<Bindings> dtype_choices(const ast::Kernel& kernel) {
   return choices;
 }
 
-std::optional<ir::Kernel> run(const Module& module, const ast::Kernel& kernel, const Bindings& bindings, const ir::Target& target,
-                              Diagnostics& diags, Purpose purpose, std::unordered_set<const ast::Function*>* inlined) {
+std::optional<ir::Kernel> run(const Module& module, const ast::Kernel& kernel, const Bindings& bindings,
+                              const ir::Target& target, Diagnostics& diags, Purpose purpose,
+                              std::unordered_set<const ast::Function*>* inlined) {
   Diagnostics local;
   Elaborator elaborator(module, target, local, purpose);
   ir::Kernel result = elaborator.elaborate_kernel(kernel, bindings);
@@ -45,16 +46,22 @@ std::optional<ir::Kernel> run(const Module& module, const ast::Kernel& kernel, c
 
 class Checker {
  public:
-  Checker(const Module& module, const ir::Target& target, Diagnostics& diags) : module_(module), target_(target), diags_(diags) {}
+  Checker(const Module& module, const ir::Target& target, Diagnostics& diags)
+      : module_(module), target_(target), diags_(diags) {}
 
   void run_all() {
     collect_axes();
     for (const ast::Item& item : tree(module_).items) {
       if (const auto* kernel = std::get_if<ast::Kernel>(&item.node)) {
         check_generics(*kernel);
-        for (const Bindings& choice : dtype_choices(*kernel)) (void)run(module_, *kernel, choice, target_, diags_, Purpose::check, &inlined_);
+        for (const Bindings& choice : dtype_choices(*kernel))
+          (void)run(module_, *kernel, choice, target_, diags_, Purpose::check, &inlined_);
       } else if (const auto* constant = std::get_if<ast::Const>(&item.node)) {
         check_const(*constant);
+      } else if (const auto* mesh = std::get_if<ast::MeshItem>(&item.node)) {
+        Elaborator elaborator(module_, target_, diags_, Purpose::check);
+        elaborator.begin_host(module_.main());
+        elaborator.check_mesh(*mesh);
       } else if (const auto* test = std::get_if<ast::Test>(&item.node)) {
         check_test(module_, *test, diags_);
       }
@@ -112,10 +119,12 @@ class Checker {
 
 }  // namespace
 
-void check(const Module& module, const ir::Target& target, Diagnostics& diags) { Checker(module, target, diags).run_all(); }
+void check(const Module& module, const ir::Target& target, Diagnostics& diags) {
+  Checker(module, target, diags).run_all();
+}
 
-std::optional<ir::Kernel> elaborate(const Module& module, const ast::Kernel& kernel, const Bindings& bindings, const ir::Target& target,
-                                    Diagnostics& diags) {
+std::optional<ir::Kernel> elaborate(const Module& module, const ast::Kernel& kernel, const Bindings& bindings,
+                                    const ir::Target& target, Diagnostics& diags) {
   return run(module, kernel, bindings, target, diags, Purpose::instance, nullptr);
 }
 

@@ -11,7 +11,8 @@ Val Elaborator::condition(ast::ExprId id) {
   if (v.is_scalar() && v.type.dtype == ir::Dtype::boolean) return v;
   auto builder = error<diag::bad_condition>(span_of(id), describe(v));
   if (v.is_tile() && v.type.dtype == ir::Dtype::boolean) {
-    builder.help("reduce it to one with `any(…, axis = 0)` or `all(…, axis = 0)`, or choose element by element with `select`");
+    builder.help(
+        "reduce it to one with `any(…, axis = 0)` or `all(…, axis = 0)`, or choose element by element with `select`");
   } else if (v.is_tile()) {
     builder.help("compare it, and reduce the result to one `bool`");
   } else {
@@ -68,8 +69,10 @@ bool has_jump(const ast::Ast& tree, const ast::Block& block) {
         [&](const auto& node) -> bool {
           using Node = std::decay_t<decltype(node)>;
           if constexpr (std::is_same_v<Node, ast::Break> || std::is_same_v<Node, ast::Continue>) return true;
-          if constexpr (std::is_same_v<Node, ast::If>) return has_jump(tree, node.then) || (node.otherwise && has_jump(tree, *node.otherwise));
-          if constexpr (std::is_same_v<Node, ast::BlockStmt> || std::is_same_v<Node, ast::Fast>) return has_jump(tree, node.block);
+          if constexpr (std::is_same_v<Node, ast::If>)
+            return has_jump(tree, node.then) || (node.otherwise && has_jump(tree, *node.otherwise));
+          if constexpr (std::is_same_v<Node, ast::BlockStmt> || std::is_same_v<Node, ast::Fast>)
+            return has_jump(tree, node.block);
           if constexpr (std::is_same_v<Node, ast::Scoped>) return has_jump(tree, node.body);
           if constexpr (std::is_same_v<Node, ast::Specialize>) {
             for (const ast::Arm& arm : node.arms) {
@@ -87,7 +90,8 @@ bool has_jump(const ast::Ast& tree, const ast::Block& block) {
 }  // namespace
 
 void Elaborator::for_statement(const ast::For& node, Span span) {
-  std::vector<Val> bounds{value_expr(node.low), value_expr(node.high), node.step.valid() ? value_expr(node.step) : Val::integer(Sym(1))};
+  std::vector<Val> bounds{value_expr(node.low), value_expr(node.high),
+                          node.step.valid() ? value_expr(node.step) : Val::integer(Sym(1))};
   const std::vector<Span> spans{span_of(node.low), span_of(node.high), node.step.valid() ? span_of(node.step) : span};
   bool ok = true;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
@@ -97,27 +101,32 @@ void Elaborator::for_statement(const ast::For& node, Span span) {
       ok = ok && !b.poisoned();
       continue;
     }
-    error<diag::type_mismatch>(spans[i], fmt::format("a loop counts in integers of type `index`; this {} is {}", i == 2 ? "step" : "bound",
-                                                     b.is(Val::Kind::real) ? source_text(spans[i]) : describe(b)));
+    error<diag::type_mismatch>(
+        spans[i], fmt::format("a loop counts in integers of type `index`; this {} is {}", i == 2 ? "step" : "bound",
+                              b.is(Val::Kind::real) ? source_text(spans[i]) : describe(b)));
     ok = false;
   }
   if (ok && bounds[2].constant() && *bounds[2].constant() <= 0) {
-    error<diag::bad_argument>(spans[2], fmt::format("the step of a loop is positive, this is {}", *bounds[2].constant()));
+    error<diag::bad_argument>(spans[2],
+                              fmt::format("the step of a loop is positive, this is {}", *bounds[2].constant()));
     ok = false;
   }
   const auto low = bounds[0].constant();
   const auto high = bounds[1].constant();
   const auto step_size = bounds[2].constant();
   constexpr std::int64_t most_copies = 1024;
-  const bool expand = ok && node.unroll && low && high && step_size && (*high - *low) / *step_size <= most_copies && !has_jump(tree(), node.body);
+  const bool expand = ok && node.unroll && low && high && step_size && (*high - *low) / *step_size <= most_copies &&
+                      !has_jump(tree(), node.body);
   if (expand) {
     unrolled(node, *low, *high, *step_size);
     return;
   }
-  if (ok && node.unroll && (!bounds[0].is(Val::Kind::integer) || !bounds[1].is(Val::Kind::integer) || !bounds[2].is(Val::Kind::integer) ||
-                            !require_static({bounds[0].sym, bounds[1].sym, bounds[2].sym}, span, "`unroll for`"))) {
+  if (ok && node.unroll &&
+      (!bounds[0].is(Val::Kind::integer) || !bounds[1].is(Val::Kind::integer) || !bounds[2].is(Val::Kind::integer) ||
+       !require_static({bounds[0].sym, bounds[1].sym, bounds[2].sym}, span, "`unroll for`"))) {
     if (!bounds[0].is(Val::Kind::integer) || !bounds[1].is(Val::Kind::integer) || !bounds[2].is(Val::Kind::integer)) {
-      error<diag::not_static>(cover(spans[0], spans[1]), "the bounds of `unroll for`").help("write `for` for a loop whose bounds are known at run time only");
+      error<diag::not_static>(cover(spans[0], spans[1]), "the bounds of `unroll for`")
+          .help("write `for` for a loop whose bounds are known at run time only");
     }
     ok = false;
   }
@@ -209,12 +218,16 @@ void Elaborator::specialize(const ast::Specialize& node, Span span) {
     if (node.axis.present() && find_local(node.axis.text) == nullptr) {
       report_unknown(node.axis);
     } else {
-      error<diag::bad_specialize>(node.axis.present() ? node.axis.span : node.keyword, fmt::format("`{}` is no axis of the mesh", node.axis.text));
+      error<diag::bad_specialize>(node.axis.present() ? node.axis.span : node.keyword,
+                                  fmt::format("`{}` is no axis of the mesh", node.axis.text));
     }
     ok = false;
   } else if (axis->axis < 0 || axis->axis != wg) {
-    error<diag::bad_specialize>(node.axis.span, fmt::format("`specialize` divides the threads of a block, and `{}` is no wg axis", node.axis.text))
-        .help(wg >= 0 ? fmt::format("the wg axis is `{}`; use `if` for other axes", kernel_.axes[static_cast<std::size_t>(wg)].name)
+    error<diag::bad_specialize>(
+        node.axis.span,
+        fmt::format("`specialize` divides the threads of a block, and `{}` is no wg axis", node.axis.text))
+        .help(wg >= 0 ? fmt::format("the wg axis is `{}`; use `if` for other axes",
+                                    kernel_.axes[static_cast<std::size_t>(wg)].name)
                       : std::string("use `if` for other axes, or add a wg axis to the mesh: `wg w: 2`"));
     ok = false;
   }
@@ -224,6 +237,7 @@ void Elaborator::specialize(const ast::Specialize& node, Span span) {
   std::vector<Span> taken_by(arms.size());
   std::vector<std::int64_t> registers;
   bool registers_ok = true;
+  bool arms_known = true;
   std::optional<std::size_t> rest;
   for (std::size_t a = 0; a < node.arms.size(); ++a) {
     const ast::Arm& arm = node.arms[a];
@@ -231,7 +245,8 @@ void Elaborator::specialize(const ast::Specialize& node, Span span) {
     if (arm.registers) {
       const auto given = integer_args(*arm.registers);
       if (given && given->size() == 1) budget = (*given)[0];
-      if (budget != 0 || given) registers_ok = rules::check_register_clause(budget, arm.registers->span, diags_) == 0 && registers_ok;
+      if (budget != 0 || given)
+        registers_ok = rules::check_register_clause(budget, arm.registers->span, diags_) == 0 && registers_ok;
     }
     registers.push_back(budget);
     if (arm.threads.empty()) {
@@ -247,14 +262,17 @@ void Elaborator::specialize(const ast::Specialize& node, Span span) {
       const auto t = static_constant(id, "a thread number of `specialize`", unresolved);
       if (!t) {
         ok = ok && unresolved;
+        arms_known = arms_known && !unresolved;
         continue;
       }
       if (!size_known) continue;
       if (*t < 0 || *t >= size) {
-        error<diag::bad_specialize>(span_of(id), fmt::format("there is no thread {}: the axis `{}` has {}", *t, node.axis.text, size));
+        error<diag::bad_specialize>(
+            span_of(id), fmt::format("there is no thread {}: the axis `{}` has {}", *t, node.axis.text, size));
         ok = false;
       } else if (arms[static_cast<std::size_t>(*t)] >= 0) {
-        error<diag::bad_specialize>(span_of(id), fmt::format("thread {} has two arms", *t)).label(taken_by[static_cast<std::size_t>(*t)], "the first one");
+        error<diag::bad_specialize>(span_of(id), fmt::format("thread {} has two arms", *t))
+            .label(taken_by[static_cast<std::size_t>(*t)], "the first one");
         ok = false;
       } else {
         arms[static_cast<std::size_t>(*t)] = static_cast<std::int64_t>(a);
@@ -262,14 +280,17 @@ void Elaborator::specialize(const ast::Specialize& node, Span span) {
       }
     }
   }
-  if (rest) {
+  if (!arms_known) {
+    arms.assign(arms.size(), -1);  // a thread number is a generic without a value: left to the instances
+  } else if (rest) {
     for (std::int64_t& arm : arms) {
       if (arm < 0) arm = static_cast<std::int64_t>(*rest);
     }
   } else if (ok) {
     for (std::size_t t = 0; t < arms.size(); ++t) {
       if (arms[t] >= 0) continue;
-      error<diag::bad_specialize>(node.keyword.valid() ? node.keyword : span, fmt::format("thread {} of `{}` has no arm", t, node.axis.text))
+      error<diag::bad_specialize>(node.keyword.valid() ? node.keyword : span,
+                                  fmt::format("thread {} of `{}` has no arm", t, node.axis.text))
           .help(fmt::format("add `{} => {{ }}`, or `else => {{ }}` for all others", t));
       ok = false;
       break;
@@ -277,10 +298,11 @@ void Elaborator::specialize(const ast::Specialize& node, Span span) {
   }
   if (!registers_ok) {
     ++errors_;
-  } else if (ok) {
+  } else if (ok && arms_known) {
     std::vector<std::int64_t> threads(node.arms.size());
     for (const std::int64_t arm : arms) ++threads[static_cast<std::size_t>(arm)];
-    errors_ += rules::check_register_pool(registers, threads, target_, node.keyword.valid() ? node.keyword : span, diags_);
+    errors_ +=
+        rules::check_register_pool(registers, threads, target_, node.keyword.valid() ? node.keyword : span, diags_);
   }
   std::vector<ir::Region> regions(node.arms.size());
   for (std::size_t a = 0; a < node.arms.size(); ++a) {

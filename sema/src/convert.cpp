@@ -15,7 +15,8 @@ std::string Elaborator::shape_text(const SymShape& shape) const {
 }
 
 std::string Elaborator::type_text(const SemType& type) const {
-  const bool untyped = type.space == ir::Space::barrier || type.space == ir::Space::cluster_barrier || type.space == ir::Space::semaphore;
+  const bool untyped = type.space == ir::Space::barrier || type.space == ir::Space::cluster_barrier ||
+                       type.space == ir::Space::semaphore;
   if (type.kind == ir::Type::Kind::ref && untyped) {
     return std::string(ir::spelling(type.space)) + (type.shape.empty() ? "" : shape_text(type.shape));
   }
@@ -27,21 +28,33 @@ std::string Elaborator::type_text(const SemType& type) const {
 
 std::string Elaborator::describe(const Val& val) const {
   switch (val.kind) {
-    case Val::Kind::poison: return "nothing";
-    case Val::Kind::none: return "no value";
-    case Val::Kind::integer: return val.is_index ? "an `index`" : fmt::format("the integer {}", syms_.print(val.sym));
-    case Val::Kind::real: return fmt::format("the number {}", val.real);
-    case Val::Kind::boolean: return "a `bool`";
-    case Val::Kind::value: return fmt::format("`{}`", type_text(val.type));
+    case Val::Kind::poison:
+      return "nothing";
+    case Val::Kind::none:
+      return "no value";
+    case Val::Kind::integer:
+      return val.is_index ? "an `index`" : fmt::format("the integer {}", syms_.print(val.sym));
+    case Val::Kind::real:
+      return fmt::format("the number {}", val.real);
+    case Val::Kind::boolean:
+      return "a `bool`";
+    case Val::Kind::value:
+      return fmt::format("`{}`", type_text(val.type));
     case Val::Kind::ref: {
       const std::string name = ref_name(val);
-      return name.empty() ? fmt::format("`{}`", type_text(val.type)) : fmt::format("`{}` (`{}`)", name, type_text(val.type));
+      return name.empty() ? fmt::format("`{}`", type_text(val.type))
+                          : fmt::format("`{}` (`{}`)", name, type_text(val.type));
     }
-    case Val::Kind::dtype: return fmt::format("the type `{}`", ir::spelling(val.type.dtype));
-    case Val::Kind::axis: return "a mesh axis";
-    case Val::Kind::tuple: return fmt::format("a tuple of {}", val.elements.size());
-    case Val::Kind::function: return "a function";
-    case Val::Kind::text: return "a text";
+    case Val::Kind::dtype:
+      return fmt::format("the type `{}`", ir::spelling(val.type.dtype));
+    case Val::Kind::axis:
+      return "a mesh axis";
+    case Val::Kind::tuple:
+      return fmt::format("a tuple of {}", val.elements.size());
+    case Val::Kind::function:
+      return "a function";
+    case Val::Kind::text:
+      return "a text";
   }
   return "";
 }
@@ -77,7 +90,8 @@ Val Elaborator::rvalue(Val val, Span span) {
     case Val::Kind::value:
     case Val::Kind::ref:
     case Val::Kind::tuple:
-    case Val::Kind::text: break;
+    case Val::Kind::text:
+      break;
   }
   return val;
 }
@@ -85,7 +99,8 @@ Val Elaborator::rvalue(Val val, Span span) {
 Val Elaborator::adapt(const Val& val, ir::Dtype dtype, Span span) {
   const SemType scalar = SemType::scalar(dtype);
   switch (val.kind) {
-    case Val::Kind::poison: return val;
+    case Val::Kind::poison:
+      return val;
     case Val::Kind::integer: {
       if (dtype == ir::Dtype::boolean || (val.is_index && dtype != ir::Dtype::index)) break;
       const auto c = val.sym.constant();
@@ -95,21 +110,26 @@ Val Elaborator::adapt(const Val& val, ir::Dtype dtype, Span span) {
         return Val::value(emit(ir::Op::cast, span, {index}, lower(scalar)), scalar);
       }
       if (ir::is_floating(dtype)) {
-        const double number = val.above_int64 ? static_cast<double>(static_cast<std::uint64_t>(*c)) : static_cast<double>(*c);
+        const double number =
+            val.above_int64 ? static_cast<double>(static_cast<std::uint64_t>(*c)) : static_cast<double>(*c);
         return Val::value(constant_real(number, dtype, span), scalar);
       }
       if (val.above_int64 ? dtype != ir::Dtype::u64 : !fits(dtype, *c)) {
-        const std::string number = val.above_int64 ? fmt::format("{}", static_cast<std::uint64_t>(*c)) : fmt::format("{}", *c);
+        const std::string number =
+            val.above_int64 ? fmt::format("{}", static_cast<std::uint64_t>(*c)) : fmt::format("{}", *c);
         error<diag::bad_literal>(span, fmt::format("{} does not fit `{}`", number, ir::spelling(dtype)))
-            .help(fmt::format("write a number of the type's range, or convert on purpose: `{} as {}` wraps", number, ir::spelling(dtype)));
+            .help(fmt::format("write a number of the type's range, or convert on purpose: `{} as {}` wraps", number,
+                              ir::spelling(dtype)));
         return Val::poison();
       }
       return Val::value(constant_int(*c, dtype, span), scalar);
     }
     case Val::Kind::real:
       if (ir::is_floating(dtype)) return Val::value(constant_real(val.real, dtype, span), scalar);
-      error<diag::bad_literal>(span, fmt::format("{} is no `{}`: the type holds integers", source_text(span), ir::spelling(dtype)))
-          .help(fmt::format("write an integer, or convert: `{} as {}` truncates", source_text(span), ir::spelling(dtype)));
+      error<diag::bad_literal>(
+          span, fmt::format("{} is no `{}`: the type holds integers", source_text(span), ir::spelling(dtype)))
+          .help(fmt::format("write an integer, or convert: `{} as {}` truncates", source_text(span),
+                            ir::spelling(dtype)));
       return Val::poison();
     case Val::Kind::boolean:
       if (dtype != ir::Dtype::boolean) break;
@@ -131,11 +151,13 @@ Val Elaborator::adapt(const Val& val, ir::Dtype dtype, Span span) {
     case Val::Kind::tuple:
     case Val::Kind::function:
     case Val::Kind::text:
-      error<diag::type_mismatch>(span, fmt::format("{} stands where a value of type `{}` is expected", describe(val), ir::spelling(dtype)));
+      error<diag::type_mismatch>(
+          span, fmt::format("{} stands where a value of type `{}` is expected", describe(val), ir::spelling(dtype)));
       return Val::poison();
   }
   error<diag::type_mismatch>(span, fmt::format("{} stands where `{}` is expected", describe(val), ir::spelling(dtype)))
-      .help(fmt::format("types never change silently; convert with `{} as {}`", source_text(span), ir::spelling(dtype)));
+      .help(
+          fmt::format("types never change silently; convert with `{} as {}`", source_text(span), ir::spelling(dtype)));
   return Val::poison();
 }
 
@@ -143,8 +165,10 @@ ir::Value Elaborator::index_value(const Val& val, Span span, std::string_view wh
   if (val.poisoned()) return {};
   if (val.is(Val::Kind::integer)) return materialise(val.sym, span);
   if (val.is_scalar() && val.type.dtype == ir::Dtype::index) return val.ir;
-  auto builder = error<diag::type_mismatch>(span, fmt::format("{} must be an `index`, an integer; this is {}", what, describe(val)));
-  if (val.is_scalar() && ir::is_integer(val.type.dtype)) builder.help(fmt::format("convert it: `{} as index`", source_text(span)));
+  auto builder = error<diag::type_mismatch>(
+      span, fmt::format("{} must be an `index`, an integer; this is {}", what, describe(val)));
+  if (val.is_scalar() && ir::is_integer(val.type.dtype))
+    builder.help(fmt::format("convert it: `{} as index`", source_text(span)));
   return {};
 }
 
@@ -179,9 +203,10 @@ bool Elaborator::require_static(const SymShape& shape, Span span, std::string_vi
     if (!syms_.is_runtime(s)) continue;
     const std::string name = syms_.runtime_name(s);
     error<diag::runtime_size>(span, name, what)
-        .help(fmt::format("make `{}` a parameter of the kernel, `<{}: int>` (it is then deduced from the argument), or work on parts "
-                          "of static size, `r[start +: 128]`",
-                          name, name));
+        .help(fmt::format(
+            "make `{}` a parameter of the kernel, `<{}: int>` (it is then deduced from the argument), or work on parts "
+            "of static size, `r[start +: 128]`",
+            name, name));
     return false;
   }
   return true;

@@ -38,13 +38,14 @@ struct Binding {
 
 /// Arguments of a call sorted by parameter: expression ids that are invalid where an argument is absent.
 struct SortedArgs {
-  std::vector<ast::ExprId> positional;                              ///< one for each parameter name
+  std::vector<ast::ExprId> positional;  ///< one for each parameter name
   std::vector<std::pair<std::string_view, ast::ExprId>> options;
-  std::vector<ast::ExprId> rest;                                    ///< further ones, where the callee takes any number
+  std::vector<ast::ExprId> rest;  ///< further ones, where the callee takes any number
   [[nodiscard]] ast::ExprId option(std::string_view name) const;
 };
 
-/// Parameters and options that a builtin takes. `flags` may be written as bare words or in call form: `read_only`, `oob(zero)`.
+/// Parameters and options that a builtin takes. `flags` may be written as bare words or in call form: `read_only`,
+/// `oob(zero)`.
 struct Signature {
   std::string_view callee;
   std::vector<std::string_view> params;
@@ -55,16 +56,16 @@ struct Signature {
 
 /// A range, index or slice of one axis after evaluation.
 struct AxisIndex {
-  Val start;                    ///< integer or index value
+  Val start;  ///< integer or index value
   Sym size;
   bool squeeze = false;
-  bool to_end = false;          ///< the size is the rest of a dynamic axis
+  bool to_end = false;  ///< the size is the rest of a dynamic axis
   Span span;
 };
 struct IndexPlan {
-  std::vector<AxisIndex> axes;          ///< one for each axis of the base
-  std::vector<std::int64_t> new_axes;   ///< positions of `new` in the result
-  bool whole = true;                    ///< selects everything
+  std::vector<AxisIndex> axes;         ///< one for each axis of the base
+  std::vector<std::int64_t> new_axes;  ///< positions of `new` in the result
+  bool whole = true;                   ///< selects everything
 };
 
 class Elaborator {
@@ -75,6 +76,8 @@ class Elaborator {
   ir::Kernel elaborate_kernel(const ast::Kernel& kernel, const Bindings& bindings);
   /// Checks a function on its own, with symbolic generics.
   void check_function(const ItemRef& item);
+  /// Checks a named mesh on its own, with symbolic parameters.
+  void check_mesh(const ast::MeshItem& item);
 
   [[nodiscard]] int errors() const { return errors_; }
   /// Functions that were inlined, for finding those that no kernel calls.
@@ -135,13 +138,13 @@ class Elaborator {
 
   // ---- conversions (convert.cpp)
   [[nodiscard]] Val rvalue(Val val, Span span);
-  [[nodiscard]] Val adapt(const Val& val, ir::Dtype dtype, Span span);          ///< to an IR value of `dtype`; poison on error
+  [[nodiscard]] Val adapt(const Val& val, ir::Dtype dtype, Span span);  ///< to an IR value of `dtype`; poison on error
   [[nodiscard]] ir::Value index_value(const Val& val, Span span, std::string_view what);  ///< invalid on error
   [[nodiscard]] std::optional<Sym> static_int(const Val& val, Span span, std::string_view what);
   [[nodiscard]] std::optional<std::int64_t> static_constant(ast::ExprId id, std::string_view what, bool& unresolved);
   [[nodiscard]] Val broadcast_to(const Val& val, const SymShape& shape, Span span);
   [[nodiscard]] std::optional<SymShape> broadcast_shape(const SymShape& a, const SymShape& b) const;
-  [[nodiscard]] Val fix_type(const Val& val, Span span);                         ///< untyped constants take their default type
+  [[nodiscard]] Val fix_type(const Val& val, Span span);  ///< untyped constants take their default type
   bool require_static(const SymShape& shape, Span span, std::string_view what);
   [[nodiscard]] std::string type_text(const SemType& type) const;
   [[nodiscard]] std::string shape_text(const SymShape& shape) const;
@@ -150,7 +153,7 @@ class Elaborator {
 
   // ---- types (types.cpp)
   struct TypeUse {
-    SemType type;                ///< ref types: `space` is meaningful when `has_space`
+    SemType type;  ///< ref types: `space` is meaningful when `has_space`
     bool has_space = false;
     bool brackets = false;
     bool any_shape = false;
@@ -160,8 +163,9 @@ class Elaborator {
   };
   [[nodiscard]] TypeUse type_use(ast::TypeId id, bool with_dims = true);
   [[nodiscard]] std::optional<ir::Dtype> dtype_named(const ast::Name& name);
-  [[nodiscard]] std::optional<SemType> type_argument(ast::ExprId id, std::string_view what);  ///< `f32[128]` as a call's argument
-  [[nodiscard]] std::optional<SymShape> shape_list(ast::ExprId id, std::string_view what);      ///< `[8, 16]`
+  [[nodiscard]] std::optional<SemType> type_argument(ast::ExprId id,
+                                                     std::string_view what);  ///< `f32[128]` as a call's argument
+  [[nodiscard]] std::optional<SymShape> shape_list(ast::ExprId id, std::string_view what);  ///< `[8, 16]`
 
   // ---- expressions (expr.cpp, operators.cpp, index.cpp)
   [[nodiscard]] Val expr(ast::ExprId id);
@@ -181,16 +185,19 @@ class Elaborator {
   [[nodiscard]] Val binary_values(ast::BinaryOp op, const Val& left, const Val& right, Span left_span, Span right_span,
                                   Span op_span, Span span);
   [[nodiscard]] Val logical(const ast::Binary& node, Span span);
-  [[nodiscard]] std::optional<Val> fold_binary(ir::Op op, const Val& left, const Val& right, Span right_span, Span span);
+  [[nodiscard]] std::optional<Val> fold_binary(ir::Op op, const Val& left, const Val& right, Span right_span,
+                                               Span span);
   [[nodiscard]] Val elementwise(ir::Op op, std::vector<Val> operands, const std::vector<Span>& spans, Span span);
   bool unify(std::vector<Val>& operands, const std::vector<Span>& spans, std::size_t first, Span span);
-  bool unify_shapes(std::vector<Val>& operands, const std::vector<Span>& spans, Span span, SymShape& shape, bool& is_tile);
+  bool unify_shapes(std::vector<Val>& operands, const std::vector<Span>& spans, Span span, SymShape& shape,
+                    bool& is_tile);
   bool check_domain(ir::Op op, ir::Dtype dtype, Span span);
 
   [[nodiscard]] Val index(const ast::IndexExpr& node, Span span);
   [[nodiscard]] Val reshape_ref(const Val& base, const ast::IndexExpr& node, Span span);
   [[nodiscard]] std::optional<IndexPlan> plan_index(const Val& base, const ast::IndexExpr& node, Span span);
-  [[nodiscard]] std::optional<AxisIndex> plan_axis(const ast::Index& index, const Sym& extent, const Val& base, std::size_t axis);
+  [[nodiscard]] std::optional<AxisIndex> plan_axis(const ast::Index& index, const Sym& extent, const Val& base,
+                                                   std::size_t axis);
   bool check_bounds(const AxisIndex& index, const Sym& extent, const Val& base, bool is_range);
   [[nodiscard]] Val subview(const Val& base, const IndexPlan& plan, Span span);
   [[nodiscard]] Val slice_tile(const Val& base, const IndexPlan& plan, Span span);
@@ -209,7 +216,7 @@ class Elaborator {
   [[nodiscard]] Val call_member(const ast::Member& callee, const ast::Call& node, Span span);
   [[nodiscard]] Val call_builtin(ir::Op op, std::string_view name, const ast::Call& node, Span span);
   [[nodiscard]] std::optional<SortedArgs> sort_args(const ast::Call& node, const Signature& signature, Span span);
-  [[nodiscard]] std::string option_word(ast::ExprId id) const;          ///< the word of `tf32`, `oob(zero)`, "" otherwise
+  [[nodiscard]] std::string option_word(ast::ExprId id) const;  ///< the word of `tf32`, `oob(zero)`, "" otherwise
   [[nodiscard]] std::optional<std::int64_t> axis_argument(ast::ExprId id, std::size_t rank, std::string_view what);
 
   [[nodiscard]] Val call_elementwise(ir::Op op, std::string_view name, const ast::Call& node, Span span);
@@ -237,8 +244,9 @@ class Elaborator {
 
   [[nodiscard]] Val call_copy_in(const ast::Call& node, Span span);
   [[nodiscard]] Val call_copy_out(const ast::Call& node, Span span);
-  bool check_copy(const Val& source, const Val& target, const ast::Call& node, ast::ExprId source_id, ast::ExprId target_id,
-                  ir::Space source_space, Span span, const std::vector<std::int64_t>& multicast, std::int64_t partition);
+  bool check_copy(const Val& source, const Val& target, const ast::Call& node, ast::ExprId source_id,
+                  ast::ExprId target_id, ir::Space source_space, Span span, const std::vector<std::int64_t>& multicast,
+                  std::int64_t partition);
   [[nodiscard]] std::optional<std::vector<std::int64_t>> cluster_axes(ast::ExprId id, std::string_view what);
   bool copy_attributes(const SortedArgs& args, ir::Attrs& attrs);
   [[nodiscard]] Val barrier_argument(ast::ExprId id, std::string_view callee, bool allow_cluster);
@@ -251,7 +259,8 @@ class Elaborator {
   [[nodiscard]] Val call_prefetch(const ast::Call& node, Span span);
 
   [[nodiscard]] Val call_wgmma(const ast::Call& node, Span span);
-  bool check_mma_types(const Val& acc, const Val& a, const Val& b, bool tf32, const std::vector<Span>& spans, Span span);
+  bool check_mma_types(const Val& acc, const Val& a, const Val& b, bool tf32, const std::vector<Span>& spans,
+                       Span span);
   bool check_mma_shapes(const Val& acc, const Val& a, const Val& b, const std::vector<Span>& spans, Span span);
   bool check_mma_majors(const Val& a, const Val& b, const std::vector<Span>& spans);
   [[nodiscard]] Val call_wgmma_wait(const ast::Call& node, Span span);
@@ -271,7 +280,8 @@ class Elaborator {
   bool deduce_param(const ast::Param& param, const Val& arg, Span arg_span, Deduction& found);
   bool settle_generics(const ast::Function& function, Deduction& found, Span span);
   bool check_generic_kind(const ast::Generic& generic, const Val& val, Span span);
-  [[nodiscard]] Val bind_param(const ast::Param& param, const Val& arg, Span arg_span, std::optional<SymShape>& any_shape);
+  [[nodiscard]] Val bind_param(const ast::Param& param, const Val& arg, Span arg_span,
+                               std::optional<SymShape>& any_shape);
   [[nodiscard]] Val bind_ref_param(const ast::Param& param, const TypeUse& use, const Val& arg, Span arg_span);
   [[nodiscard]] Val function_body(const ast::Function& function, const std::optional<SymShape>& any_shape, Span span);
   [[nodiscard]] Val convert_result(const Val& val, const TypeUse& type, Span span);
@@ -303,7 +313,8 @@ class Elaborator {
 
   // ---- scopes (scoped.cpp)
   void scoped(const ast::Scoped& node, Span span);
-  void allocate(const ast::Alloc& alloc, std::int64_t union_group, std::vector<std::pair<Val, const ast::Alloc*>>& inits);
+  void allocate(const ast::Alloc& alloc, std::int64_t union_group,
+                std::vector<std::pair<Val, const ast::Alloc*>>& inits);
   [[nodiscard]] std::optional<SemType> alloc_type(const ast::Alloc& alloc);
   bool alloc_attributes(const ast::Alloc& alloc, const SemType& type, ir::Attrs& attrs, RefRoot& root);
   bool check_tiling(const ast::Attribute& attribute, const SemType& type, RefRoot& root);
@@ -316,7 +327,8 @@ class Elaborator {
     bool step_allowed;
     int steps;
   };
-  bool pipeline_attributes(const std::vector<ast::Attribute>& attributes, Span span, ir::Attrs& attrs, std::int64_t default_stages);
+  bool pipeline_attributes(const std::vector<ast::Attribute>& attributes, Span span, ir::Attrs& attrs,
+                           std::int64_t default_stages);
   void run_step(const ast::Block& body, Span span);
   bool pipeline_roles(const ast::PipelineRoles& roles, ir::Attrs& attrs);
   [[nodiscard]] Val transfer(const ast::Transfer& node);
@@ -345,27 +357,27 @@ class Elaborator {
   Diagnostics& diags_;
   Purpose purpose_;
   int errors_ = 0;
-  int quiet_ = 0;                              // > 0: only names are reported (untaken branches)
+  int quiet_ = 0;  // > 0: only names are reported (untaken branches)
 
   ir::Kernel kernel_;
-  std::vector<ir::Inst>* out_ = nullptr;       // where instructions go
+  std::vector<ir::Inst>* out_ = nullptr;  // where instructions go
   std::vector<ir::Inst> nowhere_;
-  bool in_launch_ = false;                     // instructions go to the launch region
+  bool in_launch_ = false;  // instructions go to the launch region
   ir::CallId call_;
   int fast_ = 0;
-  std::optional<ir::Dtype> wanted_;            // the type that literals without other context take
+  std::optional<ir::Dtype> wanted_;  // the type that literals without other context take
 
   SymTable syms_;
   const ModuleFile* file_ = nullptr;
   std::vector<Binding> bindings_;
-  std::size_t frame_base_ = 0;                 // first binding of the function or kernel being elaborated
-  std::size_t block_base_ = 0;                 // first binding of the innermost block
-  std::vector<std::pair<std::string, Val>> axes_;   // visible everywhere in the kernel
+  std::size_t frame_base_ = 0;                     // first binding of the function or kernel being elaborated
+  std::size_t block_base_ = 0;                     // first binding of the innermost block
+  std::vector<std::pair<std::string, Val>> axes_;  // visible everywhere in the kernel
   std::vector<Sym> axis_extents_;
   std::vector<ast::Name> unbound_dims_;
   rules::MeshInfo mesh_info_;
   bool mesh_is_good_ = true;
-  std::vector<ir::Value> launch_yields_;            // extents of the mesh axes, then computed extents of parameters
+  std::vector<ir::Value> launch_yields_;  // extents of the mesh axes, then computed extents of parameters
   std::vector<std::pair<std::size_t, Sym>> computed_dims_;
   const std::unordered_set<std::string_view>* possible_axes_ = nullptr;
   std::vector<std::unique_ptr<RefRoot>> roots_;
@@ -373,14 +385,14 @@ class Elaborator {
 
   // Where control flow may go.
   enum class Loop : std::uint8_t { plain, unrolled, barrier };
-  std::vector<Loop> loops_;                    // a `barrier` stops break and continue
-  bool ended_ = false;                         // the block ended in break, continue or return
+  std::vector<Loop> loops_;  // a `barrier` stops break and continue
+  bool ended_ = false;       // the block ended in break, continue or return
   struct Frame {
-    const ast::Function* function = nullptr;   // null: the kernel
+    const ast::Function* function = nullptr;  // null: the kernel
     TypeUse result;
     std::optional<SymShape> any_shape;
-    std::size_t loop_base = 0;                 // loops of the callers
-    bool early = false;                        // results go to cells, and `return` leaves a block
+    std::size_t loop_base = 0;  // loops of the callers
+    bool early = false;         // results go to cells, and `return` leaves a block
     std::vector<ir::Value> cells;
     Val returned;
     bool has_returned = false;
@@ -388,8 +400,8 @@ class Elaborator {
   };
   std::vector<Frame> frames_;
   std::unordered_set<const ast::Function*> inlined_;
-  PipelineContext* pipeline_ = nullptr;        // the innermost pipeline whose body is being elaborated
-  bool checking_function_ = false;             // no mesh: scopes cannot be judged
+  PipelineContext* pipeline_ = nullptr;  // the innermost pipeline whose body is being elaborated
+  bool checking_function_ = false;       // no mesh: scopes cannot be judged
   std::int64_t unions_ = 0;
 
   // Reads of `out` parameters before any write, held back until the enclosing loops are known.

@@ -54,18 +54,27 @@ ir::Value Elaborator::constant_real(double value, ir::Dtype dtype, Span span) {
   return emit(ir::Op::constant, span, {}, ir::Type::scalar(dtype), std::move(attrs));
 }
 
-ir::Value Elaborator::constant_bool(bool value, Span span) { return constant_int(value ? 1 : 0, ir::Dtype::boolean, span); }
+ir::Value Elaborator::constant_bool(bool value, Span span) {
+  return constant_int(value ? 1 : 0, ir::Dtype::boolean, span);
+}
 
 namespace {
 ir::Op opaque_op(OpaqueOp op) {
   switch (op) {
-    case OpaqueOp::div: return ir::Op::div;
-    case OpaqueOp::rem: return ir::Op::rem;
-    case OpaqueOp::floordiv: return ir::Op::floordiv;
-    case OpaqueOp::mod: return ir::Op::mod;
-    case OpaqueOp::cdiv: return ir::Op::cdiv;
-    case OpaqueOp::min: return ir::Op::min;
-    case OpaqueOp::max: return ir::Op::max;
+    case OpaqueOp::div:
+      return ir::Op::div;
+    case OpaqueOp::rem:
+      return ir::Op::rem;
+    case OpaqueOp::floordiv:
+      return ir::Op::floordiv;
+    case OpaqueOp::mod:
+      return ir::Op::mod;
+    case OpaqueOp::cdiv:
+      return ir::Op::cdiv;
+    case OpaqueOp::min:
+      return ir::Op::min;
+    case OpaqueOp::max:
+      return ir::Op::max;
   }
   return ir::Op::div;
 }
@@ -83,7 +92,8 @@ ir::Value Elaborator::materialise(const Sym& sym, Span span) {
   const auto atom_value = [&](std::uint32_t number) {
     const Atom atom = syms_.atom(number);
     switch (atom.kind) {
-      case Atom::Kind::generic: break;
+      case Atom::Kind::generic:
+        break;
       case Atom::Kind::dim: {
         ir::Attrs attrs;
         attrs.set(ir::Attr::dim, atom.number);
@@ -126,14 +136,16 @@ ir::Value Elaborator::materialise(const Sym& sym, Span span) {
 
 Val Elaborator::load(const Val& ref, Span span) {
   if (ref.poisoned()) return ref;
-  if (ref.type.space == ir::Space::barrier || ref.type.space == ir::Space::cluster_barrier || ref.type.space == ir::Space::semaphore) {
+  if (ref.type.space == ir::Space::barrier || ref.type.space == ir::Space::cluster_barrier ||
+      ref.type.space == ir::Space::semaphore) {
     error<diag::bad_argument>(span, fmt::format("{} is no memory that can be read", describe(ref)))
         .help("barriers and semaphores are used through their operations: `barrier_wait(b)`, `semaphore_wait(s, n)`");
     return Val::poison();
   }
   if (!require_static(ref.type.shape, span, "a tile")) return Val::poison();
   note_read(ref, span);
-  SemType type = ref.type.shape.empty() ? SemType::scalar(ref.type.dtype) : SemType::tile(ref.type.dtype, ref.type.shape);
+  SemType type =
+      ref.type.shape.empty() ? SemType::scalar(ref.type.dtype) : SemType::tile(ref.type.dtype, ref.type.shape);
   const ir::Value loaded = emit(ir::Op::load, span, {ref.ir}, lower(type));
   return Val::value(loaded, std::move(type));
 }
@@ -142,7 +154,8 @@ void Elaborator::store(const Val& ref, const Val& value, Span ref_span, Span val
   if (ref.poisoned()) return;
   note_write(ref, ref_span);
   if (value.poisoned()) return;
-  if (ref.type.space == ir::Space::barrier || ref.type.space == ir::Space::cluster_barrier || ref.type.space == ir::Space::semaphore) {
+  if (ref.type.space == ir::Space::barrier || ref.type.space == ir::Space::cluster_barrier ||
+      ref.type.space == ir::Space::semaphore) {
     error<diag::bad_argument>(ref_span, fmt::format("{} is no memory that can be written", describe(ref)));
     return;
   }

@@ -19,7 +19,8 @@ Val Elaborator::expr(ast::ExprId id) {
   const ast::Expr& node = tree()[id];
   const auto* operation = std::get_if<ast::Binary>(&node.node);
   const bool comparison = operation != nullptr && operation->op >= ast::BinaryOp::eq;
-  const bool hands_down = std::holds_alternative<ast::Unary>(node.node) || operation != nullptr || is_elementwise_call(node);
+  const bool hands_down =
+      std::holds_alternative<ast::Unary>(node.node) || operation != nullptr || is_elementwise_call(node);
   if (hands_down && !comparison) return expr_node(node);
   const auto outer = std::exchange(wanted_, std::nullopt);
   Val v = expr_node(node);
@@ -118,7 +119,8 @@ Val Elaborator::member(const ast::Member& node, Span span) {
   if (!module_path.empty()) {
     if (const ModuleFile* import = module_.find_import(*file_, module_path)) {
       if (const ItemRef item = module_.find(*import, node.name.text)) return item_value(item, span);
-      error<diag::unknown_name>(node.name.span, node.name.text).note(fmt::format("the module `{}` has no such item", import->name));
+      error<diag::unknown_name>(node.name.span, node.name.text)
+          .note(fmt::format("the module `{}` has no such item", import->name));
       return Val::poison();
     }
   }
@@ -131,7 +133,8 @@ Val Elaborator::member(const ast::Member& node, Span span) {
       return Val::poison();
     }
   }
-  auto builder = error<diag::unknown_member>(node.name.span, fmt::format("{} has no member `{}`", describe(base), node.name.text));
+  auto builder =
+      error<diag::unknown_member>(node.name.span, fmt::format("{} has no member `{}`", describe(base), node.name.text));
   builder.help("refs have `.T`, `.at[…]`, `.reshape[…]` and `.peer[…]`, accumulators also `.load(wait = n)`");
   return Val::poison();
 }
@@ -139,11 +142,13 @@ Val Elaborator::member(const ast::Member& node, Span span) {
 Val Elaborator::transpose_ref(const Val& base, Span span) {
   const SymShape& shape = base.type.shape;
   if (shape.size() != 2) {
-    error<diag::shape_mismatch>(span, fmt::format("`.T` exchanges the axes of a ref with 2 axes; {} has {}", describe(base), shape.size()));
+    error<diag::shape_mismatch>(
+        span, fmt::format("`.T` exchanges the axes of a ref with 2 axes; {} has {}", describe(base), shape.size()));
     return Val::poison();
   }
   if (base.type.space == ir::Space::acc) {
-    error<diag::bad_argument>(span, fmt::format("`.T` of {}: an accumulator is not memory with a layout", describe(base)))
+    error<diag::bad_argument>(span,
+                              fmt::format("`.T` of {}: an accumulator is not memory with a layout", describe(base)))
         .help("load it and use `transpose(x)`");
     return Val::poison();
   }
@@ -160,10 +165,13 @@ Val Elaborator::peer(const ast::Peer& node, Span span) {
   std::vector<std::int64_t> axes;
   bool ok = !base.poisoned();
   if (ok && !base.is(Val::Kind::ref)) {
-    error<diag::not_memory>(span_of(node.base), fmt::format("`.peer` reaches memory of another block; {} is no memory", describe(base)));
+    error<diag::not_memory>(span_of(node.base),
+                            fmt::format("`.peer` reaches memory of another block; {} is no memory", describe(base)));
     ok = false;
   } else if (ok && base.type.space != ir::Space::smem && base.type.space != ir::Space::barrier) {
-    error<diag::bad_peer>(span, fmt::format("`.peer` reaches shared memory and barriers of another block of the cluster; this is {}", describe(base)));
+    error<diag::bad_peer>(
+        span, fmt::format("`.peer` reaches shared memory and barriers of another block of the cluster; this is {}",
+                          describe(base)));
     ok = false;
   }
   for (const ast::Arg& arg : node.coordinates) {
@@ -180,14 +188,17 @@ Val Elaborator::peer(const ast::Peer& node, Span span) {
       continue;
     }
     if (axis->axis < 0 || kernel_.axes[static_cast<std::size_t>(axis->axis)].kind != ir::MeshAxis::Kind::cluster) {
-      error<diag::bad_peer>(arg.name.span, fmt::format("`{}` is no cluster axis: only blocks of one cluster reach each other's memory", arg.name.text));
+      error<diag::bad_peer>(
+          arg.name.span,
+          fmt::format("`{}` is no cluster axis: only blocks of one cluster reach each other's memory", arg.name.text));
       ok = false;
       continue;
     }
     const auto extent = axis->sym.constant();
     const auto c = coordinate.constant();
     if (extent && c && (*c < 0 || *c >= *extent)) {
-      error<diag::out_of_bounds>(span_of(arg.value), fmt::format("coordinate {} is outside the axis `{}` of extent {}", *c, arg.name.text, *extent));
+      error<diag::out_of_bounds>(span_of(arg.value), fmt::format("coordinate {} is outside the axis `{}` of extent {}",
+                                                                 *c, arg.name.text, *extent));
       ok = false;
       continue;
     }
@@ -217,7 +228,8 @@ Val Elaborator::cast(const ast::Cast& node, Span span) {
 Val Elaborator::cast_to(const Val& val, ir::Dtype dtype, Span span) {
   const SemType scalar = SemType::scalar(dtype);
   switch (val.kind) {
-    case Val::Kind::poison: return val;
+    case Val::Kind::poison:
+      return val;
     case Val::Kind::integer: {
       if (dtype == ir::Dtype::index) return Val::integer(val.sym, true);
       const auto c = val.sym.constant();
@@ -227,7 +239,8 @@ Val Elaborator::cast_to(const Val& val, ir::Dtype dtype, Span span) {
       }
       if (dtype == ir::Dtype::boolean) return Val::boolean(*c != 0);
       if (ir::is_floating(dtype)) {
-        const double number = val.above_int64 ? static_cast<double>(static_cast<std::uint64_t>(*c)) : static_cast<double>(*c);
+        const double number =
+            val.above_int64 ? static_cast<double>(static_cast<std::uint64_t>(*c)) : static_cast<double>(*c);
         return Val::value(constant_real(number, dtype, span), scalar);
       }
       return Val::value(constant_int(ir::Scalar::of_int(dtype, *c).as_int(), dtype, span), scalar);
@@ -255,9 +268,11 @@ Val Elaborator::cast_to(const Val& val, ir::Dtype dtype, Span span) {
     case Val::Kind::axis:
     case Val::Kind::tuple:
     case Val::Kind::function:
-    case Val::Kind::text: break;
+    case Val::Kind::text:
+      break;
   }
-  auto builder = error<diag::type_mismatch>(span, fmt::format("{} cannot be converted to `{}`", describe(val), ir::spelling(dtype)));
+  auto builder = error<diag::type_mismatch>(
+      span, fmt::format("{} cannot be converted to `{}`", describe(val), ir::spelling(dtype)));
   if (val.is(Val::Kind::ref)) builder.help("load it first: `r[...] as T`");
   return Val::poison();
 }

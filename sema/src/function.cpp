@@ -16,8 +16,9 @@ Val* Elaborator::Deduction::find(std::string_view name) {
 
 namespace {
 
-
-const ast::NameExpr* bare_name(const ast::Ast& tree, ast::ExprId id) { return std::get_if<ast::NameExpr>(&tree[id].node); }
+const ast::NameExpr* bare_name(const ast::Ast& tree, ast::ExprId id) {
+  return std::get_if<ast::NameExpr>(&tree[id].node);
+}
 
 bool is_int_generic(const ast::Generic& generic) { return generic.kinds.size() == 1 && generic.kinds[0].text == "int"; }
 
@@ -27,7 +28,9 @@ Val Elaborator::call_function(const ItemRef& item, const ast::Call& node, Span s
   const auto& function = std::get<ast::Function>(item.item->node);
   for (const Frame& frame : frames_) {
     if (frame.function != &function) continue;
-    error<diag::recursion>(span, function.name.text).label(function.name.span, "defined here").help("write it as a loop");
+    error<diag::recursion>(span, function.name.text)
+        .label(function.name.span, "defined here")
+        .help("write it as a loop");
     return Val::poison();
   }
   inlined_.insert(&function);
@@ -82,11 +85,13 @@ bool Elaborator::check_generic_kind(const ast::Generic& generic, const Val& val,
   if (val.poisoned()) return false;
   if (is_int_generic(generic)) {
     if (val.is(Val::Kind::integer)) return true;
-    error<diag::bad_generic>(span, fmt::format("`{}` is an integer; this is {}", generic.name.text, describe(val))).label(generic.span, "declared here");
+    error<diag::bad_generic>(span, fmt::format("`{}` is an integer; this is {}", generic.name.text, describe(val)))
+        .label(generic.span, "declared here");
     return false;
   }
   if (!val.is(Val::Kind::dtype)) {
-    error<diag::bad_generic>(span, fmt::format("`{}` is a type; this is {}", generic.name.text, describe(val))).label(generic.span, "declared here");
+    error<diag::bad_generic>(span, fmt::format("`{}` is a type; this is {}", generic.name.text, describe(val)))
+        .label(generic.span, "declared here");
     return false;
   }
   std::vector<std::string> allowed;
@@ -94,7 +99,8 @@ bool Elaborator::check_generic_kind(const ast::Generic& generic, const Val& val,
     if (kind.text == ir::spelling(val.type.dtype)) return true;
     allowed.emplace_back(kind.text);
   }
-  error<diag::bad_generic>(span, fmt::format("`{}` may be {}, not `{}`", generic.name.text, quoted_list(allowed), ir::spelling(val.type.dtype)))
+  error<diag::bad_generic>(span, fmt::format("`{}` may be {}, not `{}`", generic.name.text, quoted_list(allowed),
+                                             ir::spelling(val.type.dtype)))
       .label(generic.span, "declared here");
   return false;
 }
@@ -114,8 +120,9 @@ bool Elaborator::explicit_generics(const ast::Function& function, const ast::Cal
       if (arg.name.present()) {
         error<diag::unknown_argument>(arg.name.span, function.name.text, arg.name.text);
       } else {
-        error<diag::wrong_argument_count>(span_of(arg.value), fmt::format("`{}` has {} generic parameter{}", function.name.text, function.generics.size(),
-                                                                          function.generics.size() == 1 ? "" : "s"));
+        error<diag::wrong_argument_count>(
+            span_of(arg.value), fmt::format("`{}` has {} generic parameter{}", function.name.text,
+                                            function.generics.size(), function.generics.size() == 1 ? "" : "s"));
       }
       ok = false;
       continue;
@@ -144,8 +151,9 @@ bool Elaborator::deduce_param(const ast::Param& param, const Val& arg, Span arg_
   if (!shaped) return true;
   const SymShape& shape = arg.type.shape;
   if (shape.size() != type.dims.size()) {
-    error<diag::shape_mismatch>(arg_span, fmt::format("`{}` has {} {}, and this is {}", param.name.text, type.dims.size(),
-                                                      type.dims.size() == 1 ? "axis" : "axes", describe(arg)))
+    error<diag::shape_mismatch>(arg_span,
+                                fmt::format("`{}` has {} {}, and this is {}", param.name.text, type.dims.size(),
+                                            type.dims.size() == 1 ? "axis" : "axes", describe(arg)))
         .label(param.span, "declared here");
     return false;
   }
@@ -169,9 +177,12 @@ bool Elaborator::settle_generics(const ast::Function& function, Deduction& found
   for (std::size_t i = 0; i < found.names.size(); ++i) {
     auto& [name, val] = found.names[i];
     const ast::Generic* generic = i < function.generics.size() ? &function.generics[i] : nullptr;
-    if (val.is(Val::Kind::none) && generic != nullptr && generic->default_value.valid()) val = expr(generic->default_value);
+    if (val.is(Val::Kind::none) && generic != nullptr && generic->default_value.valid())
+      val = expr(generic->default_value);
     if (val.is(Val::Kind::none)) {
-      error<diag::missing_generic>(span, name.text).label(name.span, "declared here").help(fmt::format("give it in the call: `{}<…>(…)`", function.name.text));
+      error<diag::missing_generic>(span, name.text)
+          .label(name.span, "declared here")
+          .help(fmt::format("give it in the call: `{}<…>(…)`", function.name.text));
       return false;
     }
     if (generic != nullptr && !check_generic_kind(*generic, val, span)) return false;
@@ -183,21 +194,25 @@ bool Elaborator::settle_generics(const ast::Function& function, Deduction& found
 Val Elaborator::bind_param(const ast::Param& param, const Val& arg, Span arg_span, std::optional<SymShape>& any_shape) {
   const TypeUse use = type_use(param.type);
   if (!use.ok || arg.poisoned()) return Val::poison();
-  if (use.has_space || (param.mode != ast::Mode::value && (use.brackets || use.any_shape))) return bind_ref_param(param, use, arg, arg_span);
+  if (use.has_space || (param.mode != ast::Mode::value && (use.brackets || use.any_shape)))
+    return bind_ref_param(param, use, arg, arg_span);
   const Val given = rvalue(arg, arg_span);
-  if (given.is(Val::Kind::integer) && use.type.is_scalar() && use.type.dtype == ir::Dtype::index) return Val::integer(given.sym, true);
+  if (given.is(Val::Kind::integer) && use.type.is_scalar() && use.type.dtype == ir::Dtype::index)
+    return Val::integer(given.sym, true);
   const Val value = adapt(given, use.type.dtype, arg_span);
   if (value.poisoned()) return value;
   if (use.any_shape) {
     if (value.is_scalar()) return value;
     if (!any_shape) any_shape = value.type.shape;
     if (equal(*any_shape, value.type.shape) != Truth::no) return value;
-    error<diag::shape_mismatch>(arg_span, fmt::format("the arguments for `...` have one shape; these are {} and {}", shape_text(*any_shape), shape_text(value.type.shape)))
+    error<diag::shape_mismatch>(arg_span, fmt::format("the arguments for `...` have one shape; these are {} and {}",
+                                                      shape_text(*any_shape), shape_text(value.type.shape)))
         .label(param.span, "declared here");
     return Val::poison();
   }
   if (value.is_tile() != use.type.is_tile() || equal(value.type.shape, use.type.shape) == Truth::no) {
-    error<diag::shape_mismatch>(arg_span, fmt::format("`{}` is `{}`, and this is `{}`", param.name.text, type_text(use.type), type_text(value.type)))
+    error<diag::shape_mismatch>(arg_span, fmt::format("`{}` is `{}`, and this is `{}`", param.name.text,
+                                                      type_text(use.type), type_text(value.type)))
         .label(param.span, "declared here");
     return Val::poison();
   }
@@ -213,21 +228,32 @@ Val Elaborator::bind_ref_param(const ast::Param& param, const TypeUse& use, cons
   }
   const bool plain = arg.type.space == ir::Space::gmem || arg.type.space == ir::Space::smem;
   if (use.has_space ? arg.type.space != use.type.space : !plain) {
-    error<diag::type_mismatch>(arg_span, fmt::format("`{}` lies in {}; this is {}", param.name.text,
-                                                     use.has_space ? std::string(ir::spelling(use.type.space)) : "gmem or smem", describe(arg)))
+    error<diag::type_mismatch>(
+        arg_span,
+        fmt::format("`{}` lies in {}; this is {}", param.name.text,
+                    use.has_space ? std::string(ir::spelling(use.type.space)) : "gmem or smem", describe(arg)))
         .label(param.span, "declared here");
     return Val::poison();
   }
   const bool has_elements = plain || arg.type.space == ir::Space::acc;
   if (has_elements && arg.type.dtype != use.type.dtype) {
-    error<diag::type_mismatch>(arg_span, fmt::format("`{}` has elements of type `{}`, and this is {}", param.name.text, ir::spelling(use.type.dtype), describe(arg)))
+    error<diag::type_mismatch>(arg_span, fmt::format("`{}` has elements of type `{}`, and this is {}", param.name.text,
+                                                     ir::spelling(use.type.dtype), describe(arg)))
         .label(param.span, "declared here");
     return Val::poison();
   }
   if (!use.any_shape && equal(arg.type.shape, use.type.shape) == Truth::no) {
-    error<diag::shape_mismatch>(arg_span, fmt::format("`{}` has the shape {}, and this is {}", param.name.text, shape_text(use.type.shape), describe(arg)))
+    error<diag::shape_mismatch>(arg_span, fmt::format("`{}` has the shape {}, and this is {}", param.name.text,
+                                                      shape_text(use.type.shape), describe(arg)))
         .label(param.span, "declared here");
     return Val::poison();
+  }
+  if (param.mode == ast::Mode::out || param.mode == ast::Mode::inout) {
+    for (const RefRoot* outer = arg.root; outer != nullptr; outer = outer->parent) {
+      if (outer->mode != ast::Mode::in) continue;
+      note_write(arg, arg_span);  // reports it where the caller can see it
+      return Val::poison();
+    }
   }
   auto root = std::make_unique<RefRoot>();
   root->kind = RefRoot::Kind::fn_param;
@@ -268,7 +294,8 @@ Val Elaborator::function_body(const ast::Function& function, const std::optional
   frame.loop_base = loops_.size();
   frame.early = !returns_only_at_end(tree(), function.body);
   if (frame.early && function.result.valid() && frame.result.ok) {
-    const std::vector<TypeUse> results = frame.result.tuple.empty() ? std::vector<TypeUse>{frame.result} : frame.result.tuple;
+    const std::vector<TypeUse> results =
+        frame.result.tuple.empty() ? std::vector<TypeUse>{frame.result} : frame.result.tuple;
     for (const TypeUse& use : results) {
       SemType type = use.type;
       if (use.any_shape) type = any_shape ? SemType::tile(type.dtype, *any_shape) : SemType::scalar(type.dtype);
@@ -302,7 +329,8 @@ Val Elaborator::function_body(const ast::Function& function, const std::optional
   if (done.cells.empty()) return function.result.valid() ? Val::poison() : Val::nothing();
   Val result;
   result.kind = Val::Kind::tuple;
-  const std::vector<TypeUse> results = done.result.tuple.empty() ? std::vector<TypeUse>{done.result} : done.result.tuple;
+  const std::vector<TypeUse> results =
+      done.result.tuple.empty() ? std::vector<TypeUse>{done.result} : done.result.tuple;
   for (std::size_t i = 0; i < done.cells.size(); ++i) {
     SemType type = results[i].type;
     if (results[i].any_shape) type = any_shape ? SemType::tile(type.dtype, *any_shape) : SemType::scalar(type.dtype);
@@ -315,7 +343,8 @@ Val Elaborator::convert_result(const Val& val, const TypeUse& type, Span span) {
   if (val.poisoned() || !type.ok) return Val::poison();
   if (!type.tuple.empty()) {
     if (!val.is(Val::Kind::tuple) || val.elements.size() != type.tuple.size()) {
-      error<diag::type_mismatch>(span, fmt::format("the function returns a tuple of {}; this is {}", type.tuple.size(), describe(val)));
+      error<diag::type_mismatch>(
+          span, fmt::format("the function returns a tuple of {}; this is {}", type.tuple.size(), describe(val)));
       return Val::poison();
     }
     Val result = val;
@@ -334,9 +363,11 @@ Val Elaborator::convert_result(const Val& val, const TypeUse& type, Span span) {
     const std::optional<SymShape>& shape = frames_.back().any_shape;
     expected = shape ? SemType::tile(expected.dtype, *shape) : SemType::scalar(expected.dtype);
   }
-  if (expected.is_tile() && value.is_scalar() && type.any_shape) return Val::value(emit(ir::Op::splat, span, {value.ir}, lower(expected)), expected);
+  if (expected.is_tile() && value.is_scalar() && type.any_shape)
+    return Val::value(emit(ir::Op::splat, span, {value.ir}, lower(expected)), expected);
   if (value.is_tile() != expected.is_tile() || equal(value.type.shape, expected.shape) == Truth::no) {
-    error<diag::shape_mismatch>(span, fmt::format("the function returns `{}`; this is `{}`", type_text(expected), type_text(value.type)));
+    error<diag::shape_mismatch>(
+        span, fmt::format("the function returns `{}`; this is `{}`", type_text(expected), type_text(value.type)));
     return Val::poison();
   }
   return value;
@@ -361,16 +392,21 @@ void Elaborator::return_statement(const ast::Return& node, Span span) {
   const bool has_result = !in_kernel && frames_.back().function->result.valid();
   if (node.value.valid() && !has_result) {
     (void)value_expr(node.value);
-    error<diag::type_mismatch>(span_of(node.value), in_kernel ? "a kernel returns nothing: its results go to `out` parameters"
-                                                              : "the function declares no result").help(in_kernel ? "store the value to an output" : "declare one: `fn f(…) -> f32[N]`");
+    error<diag::type_mismatch>(span_of(node.value), in_kernel
+                                                        ? "a kernel returns nothing: its results go to `out` parameters"
+                                                        : "the function declares no result")
+        .help(in_kernel ? "store the value to an output" : "declare one: `fn f(…) -> f32[N]`");
     return;
   }
   if (!node.value.valid() && has_result) {
-    error<diag::missing_return>(span, fmt::format("`{}` returns a value, and this `return` has none", frames_.back().function->name.text));
+    error<diag::missing_return>(
+        span, fmt::format("`{}` returns a value, and this `return` has none", frames_.back().function->name.text));
     return;
   }
   Val value = Val::nothing();
-  if (node.value.valid()) value = convert_result(value_expr(node.value, frames_.back().result.type.dtype), frames_.back().result, span_of(node.value));
+  if (node.value.valid())
+    value = convert_result(value_expr(node.value, frames_.back().result.type.dtype), frames_.back().result,
+                           span_of(node.value));
   ended_ = true;
   if (!frames_.back().early) {
     frames_.back().returned = value;

@@ -68,7 +68,8 @@ std::optional<IndexPlan> Elaborator::plan_index(const Val& base, const ast::Inde
   const std::size_t taken = axes_taken(node);
   if (taken > rank) {
     error<diag::bad_index>(node.brackets.valid() ? node.brackets : span,
-                           fmt::format("{} for {}, which has {}", plural(taken, "index", "indices"), describe(base), plural(rank, "axis", "axes")));
+                           fmt::format("{} for {}, which has {}", plural(taken, "index", "indices"), describe(base),
+                                       plural(rank, "axis", "axes")));
     return std::nullopt;
   }
   IndexPlan plan;
@@ -112,7 +113,8 @@ std::optional<IndexPlan> Elaborator::plan_index(const Val& base, const ast::Inde
   return ok ? std::optional(std::move(plan)) : std::nullopt;
 }
 
-std::optional<AxisIndex> Elaborator::plan_axis(const ast::Index& index, const Sym& extent, const Val& base, std::size_t axis) {
+std::optional<AxisIndex> Elaborator::plan_axis(const ast::Index& index, const Sym& extent, const Val& base,
+                                               std::size_t axis) {
   AxisIndex planned;
   planned.span = index.span;
   (void)axis;
@@ -121,7 +123,8 @@ std::optional<AxisIndex> Elaborator::plan_axis(const ast::Index& index, const Sy
     planned.size = Sym(1);
     planned.squeeze = true;
     if (planned.start.poisoned()) return std::nullopt;
-    const bool is_number = planned.start.is(Val::Kind::integer) || (planned.start.is_scalar() && planned.start.type.dtype == ir::Dtype::index);
+    const bool is_number = planned.start.is(Val::Kind::integer) ||
+                           (planned.start.is_scalar() && planned.start.type.dtype == ir::Dtype::index);
     if (!is_number) {
       (void)index_value(planned.start, span_of(index.first), "an index");
       return std::nullopt;
@@ -130,7 +133,8 @@ std::optional<AxisIndex> Elaborator::plan_axis(const ast::Index& index, const Sy
     planned.start = value_expr(index.first);
     const Val size = value_expr(index.second);
     if (planned.start.poisoned() || size.poisoned()) return std::nullopt;
-    const bool is_number = planned.start.is(Val::Kind::integer) || (planned.start.is_scalar() && planned.start.type.dtype == ir::Dtype::index);
+    const bool is_number = planned.start.is(Val::Kind::integer) ||
+                           (planned.start.is_scalar() && planned.start.type.dtype == ir::Dtype::index);
     if (!is_number) {
       (void)index_value(planned.start, span_of(index.first), "the start of a slice");
       return std::nullopt;
@@ -139,7 +143,8 @@ std::optional<AxisIndex> Elaborator::plan_axis(const ast::Index& index, const Sy
     if (!length) return std::nullopt;
     planned.size = *length;
     if (syms_.is_runtime(*length)) {
-      const bool to_end = planned.start.is(Val::Kind::integer) && equal(planned.start.sym + *length, extent) == Truth::yes;
+      const bool to_end =
+          planned.start.is(Val::Kind::integer) && equal(planned.start.sym + *length, extent) == Truth::yes;
       if (!to_end) {
         require_static({*length}, index.span, "a slice");
         return std::nullopt;
@@ -154,14 +159,16 @@ std::optional<AxisIndex> Elaborator::plan_axis(const ast::Index& index, const Sy
     for (const auto& [bound, id] : {std::pair(&low, index.first), std::pair(&high, index.second)}) {
       if (bound->is(Val::Kind::integer)) continue;
       if (!index_value(*bound, id.valid() ? span_of(id) : index.span, "a bound").valid()) return std::nullopt;
-      error<diag::not_static>(index.span, "both bounds of a slice `lo:hi`").help("write `start +: size` for a start that is known at run time only");
+      error<diag::not_static>(index.span, "both bounds of a slice `lo:hi`")
+          .help("write `start +: size` for a start that is known at run time only");
       return std::nullopt;
     }
     planned.start = low;
     planned.size = high.sym - low.sym;
     planned.to_end = !index.second.valid();
     if (planned.size.constant().value_or(0) < 0) {
-      error<diag::bad_index>(index.span, fmt::format("the slice {}:{} ends before it begins", syms_.print(low.sym), syms_.print(high.sym)));
+      error<diag::bad_index>(index.span, fmt::format("the slice {}:{} ends before it begins", syms_.print(low.sym),
+                                                     syms_.print(high.sym)));
       return std::nullopt;
     }
     if (syms_.is_runtime(planned.size) && !planned.to_end && equal(high.sym, extent) != Truth::yes) {
@@ -190,16 +197,19 @@ bool Elaborator::check_bounds(const AxisIndex& index, const Sym& extent, const V
   if (!limit || !size) return true;
   if (!start) {
     if (*size <= *limit) return true;
-    error<diag::out_of_bounds>(index.span, fmt::format("a slice of {} does not fit an axis of extent {}", *size, *limit));
+    error<diag::out_of_bounds>(index.span,
+                               fmt::format("a slice of {} does not fit an axis of extent {}", *size, *limit));
     return false;
   }
   if (*start + *size <= *limit) return true;
   if (!is_range) {
-    error<diag::out_of_bounds>(index.span, fmt::format("index {} is outside an axis of extent {} of {}", *start, *limit, describe(base)))
+    error<diag::out_of_bounds>(
+        index.span, fmt::format("index {} is outside an axis of extent {} of {}", *start, *limit, describe(base)))
         .help(fmt::format("the last index is {}", *limit - 1));
   } else {
-    error<diag::out_of_bounds>(index.span, fmt::format("the slice goes from {} to {}, past the end of an axis of extent {} of {}", *start,
-                                                       *start + *size, *limit, describe(base)));
+    error<diag::out_of_bounds>(
+        index.span, fmt::format("the slice goes from {} to {}, past the end of an axis of extent {} of {}", *start,
+                                *start + *size, *limit, describe(base)));
   }
   return false;
 }
@@ -260,7 +270,8 @@ Val Elaborator::slice_tile(const Val& base, const IndexPlan& plan, Span span) {
 // The scalar of a tile with one element: a reduction hands it on unchanged, also NaN and signed zeros.
 Val Elaborator::only_element(const Val& tile, Span span) {
   Val v = tile;
-  while (v.is_tile()) v = reduce(v.type.dtype == ir::Dtype::boolean ? ir::Op::reduce_any : ir::Op::reduce_max, v, 0, span);
+  while (v.is_tile())
+    v = reduce(v.type.dtype == ir::Dtype::boolean ? ir::Op::reduce_any : ir::Op::reduce_max, v, 0, span);
   return v;
 }
 
@@ -303,8 +314,9 @@ Val Elaborator::reshape_ref(const Val& base, const ast::IndexExpr& node, Span sp
   Sym had(1);
   for (const Sym& s : base.type.shape) had = had * s;
   if (equal(had, elements) == Truth::no) {
-    error<diag::shape_mismatch>(span, fmt::format("{} has {} elements, the shape {} has {}", describe(base), syms_.print(had),
-                                                  shape_text(view.type.shape), syms_.print(elements)));
+    error<diag::shape_mismatch>(span,
+                                fmt::format("{} has {} elements, the shape {} has {}", describe(base), syms_.print(had),
+                                            shape_text(view.type.shape), syms_.print(elements)));
     return Val::poison();
   }
   if (base.transposed) {

@@ -12,10 +12,14 @@ bool is_int_generic(const ast::Generic& generic) { return generic.kinds.size() =
 
 ir::Mode lower_mode(ast::Mode mode) {
   switch (mode) {
-    case ast::Mode::value: return ir::Mode::value;
-    case ast::Mode::in: return ir::Mode::in;
-    case ast::Mode::out: return ir::Mode::out;
-    case ast::Mode::inout: return ir::Mode::inout;
+    case ast::Mode::value:
+      return ir::Mode::value;
+    case ast::Mode::in:
+      return ir::Mode::in;
+    case ast::Mode::out:
+      return ir::Mode::out;
+    case ast::Mode::inout:
+      return ir::Mode::inout;
   }
   return ir::Mode::in;
 }
@@ -27,8 +31,9 @@ void Elaborator::bind_kernel_generics(const ast::Kernel& kernel, const Bindings&
     const auto given = bindings.generics.find(generic.name.text);
     Val val = Val::nothing();
     if (given != bindings.generics.end()) {
-      val = std::holds_alternative<std::int64_t>(given->second) ? Val::integer(Sym(std::get<std::int64_t>(given->second)))
-                                                                : Val::of_dtype(std::get<ir::Dtype>(given->second));
+      val = std::holds_alternative<std::int64_t>(given->second)
+                ? Val::integer(Sym(std::get<std::int64_t>(given->second)))
+                : Val::of_dtype(std::get<ir::Dtype>(given->second));
     } else if (generic.default_value.valid()) {
       val = expr(generic.default_value);
     }
@@ -36,13 +41,19 @@ void Elaborator::bind_kernel_generics(const ast::Kernel& kernel, const Bindings&
       if (is_int_generic(generic) && purpose_ == Purpose::check) {
         val = Val::integer(syms_.generic(generic.name.text));
       } else {
-        error<diag::missing_generic>(generic.span, generic.name.text).help(fmt::format("give it a value: `launch {}<…>(…)`, or a default", kernel.name.text));
+        error<diag::missing_generic>(generic.span, generic.name.text)
+            .help(fmt::format("give it a value: `launch {}<…>(…)`, or a default", kernel.name.text));
         val = Val::poison();
       }
     }
-    if (!val.poisoned() && !check_generic_kind(generic, val, generic.default_value.valid() ? span_of(generic.default_value) : generic.span)) val = Val::poison();
+    if (!val.poisoned() &&
+        !check_generic_kind(generic, val,
+                            generic.default_value.valid() ? span_of(generic.default_value) : generic.span))
+      val = Val::poison();
     if (!val.poisoned()) {
-      kernel_.bindings.emplace_back(std::string(generic.name.text), val.is(Val::Kind::dtype) ? std::string(ir::spelling(val.type.dtype)) : syms_.print(val.sym));
+      kernel_.bindings.emplace_back(std::string(generic.name.text), val.is(Val::Kind::dtype)
+                                                                        ? std::string(ir::spelling(val.type.dtype))
+                                                                        : syms_.print(val.sym));
     }
     declare(generic.name, std::move(val));
   }
@@ -51,7 +62,8 @@ void Elaborator::bind_kernel_generics(const ast::Kernel& kernel, const Bindings&
 // Bare names in the shapes of parameters declare run-time dimensions, unless they mean something already.
 void Elaborator::collect_dims(const ast::Kernel& kernel, const Bindings& bindings) {
   const auto is_param = [&kernel](std::string_view name) {
-    return std::any_of(kernel.params.begin(), kernel.params.end(), [name](const ast::Param& p) { return p.name.text == name; });
+    return std::any_of(kernel.params.begin(), kernel.params.end(),
+                       [name](const ast::Param& p) { return p.name.text == name; });
   };
   struct Found {
     ast::Name name;
@@ -62,8 +74,11 @@ void Elaborator::collect_dims(const ast::Kernel& kernel, const Bindings& binding
     if (!param.type.valid()) continue;
     for (const ast::ExprId dim : tree()[param.type].dims) {
       const auto* name = std::get_if<ast::NameExpr>(&tree()[dim].node);
-      if (name == nullptr || find_local(name->name.text) != nullptr || is_param(name->name.text) || module_.find(*file_, name->name.text)) continue;
-      auto known = std::find_if(found.begin(), found.end(), [name](const Found& f) { return f.name.text == name->name.text; });
+      if (name == nullptr || find_local(name->name.text) != nullptr || is_param(name->name.text) ||
+          module_.find(*file_, name->name.text))
+        continue;
+      auto known =
+          std::find_if(found.begin(), found.end(), [name](const Found& f) { return f.name.text == name->name.text; });
       if (known == found.end()) known = found.insert(found.end(), {name->name, false});
       known->bound = known->bound || param.mode != ast::Mode::out;
     }
@@ -89,11 +104,14 @@ Val Elaborator::kernel_param(const ast::Param& param, std::size_t number) {
   Val val = Val::poison();
   const bool objects = use.ok && use.has_space && use.type.space != ir::Space::gmem;
   if (objects || !use.tuple.empty() || use.any_shape) {
-    error<diag::bad_argument>(param.span, fmt::format("`{}`: the parameters of a kernel are scalars and global memory, `f32[M, N]`", param.name.text));
+    error<diag::bad_argument>(
+        param.span,
+        fmt::format("`{}`: the parameters of a kernel are scalars and global memory, `f32[M, N]`", param.name.text));
   } else if (use.ok && !use.brackets) {
     lowered.type = ir::Type::scalar(use.type.dtype);
     if (param.mode == ast::Mode::out || param.mode == ast::Mode::inout) {
-      error<diag::bad_argument>(param.span, fmt::format("`{}` is a scalar, which a kernel cannot write", param.name.text))
+      error<diag::bad_argument>(param.span,
+                                fmt::format("`{}` is a scalar, which a kernel cannot write", param.name.text))
           .help(fmt::format("make it memory with one element: `{}[1]`", ir::spelling(use.type.dtype)));
     } else {
       lowered.mode = ir::Mode::value;
@@ -112,7 +130,8 @@ Val Elaborator::kernel_param(const ast::Param& param, std::size_t number) {
       } else if (atom && syms_.atom(*atom).kind == Atom::Kind::dim) {
         dim = {ir::ParamDim::Kind::symbol, syms_.atom(*atom).number};
       } else {
-        dim = {ir::ParamDim::Kind::computed, static_cast<std::int64_t>(computed_dims_.size())};  // the axes are added later
+        dim = {ir::ParamDim::Kind::computed,
+               static_cast<std::int64_t>(computed_dims_.size())};  // the axes are added later
         computed_dims_.emplace_back(number, extent);
       }
       lowered.dims.push_back(dim);
@@ -127,7 +146,8 @@ Val Elaborator::kernel_param(const ast::Param& param, std::size_t number) {
     val.root = root.get();
     roots_.push_back(std::move(root));
     if (param.mode == ast::Mode::value) {
-      error<diag::bad_argument>(param.span, fmt::format("`{}` says neither `in`, `out` nor `inout`", param.name.text)).help(fmt::format("write `in {}: …` for an input", param.name.text));
+      error<diag::bad_argument>(param.span, fmt::format("`{}` says neither `in`, `out` nor `inout`", param.name.text))
+          .help(fmt::format("write `in {}: …` for an input", param.name.text));
     }
   }
   kernel_.params.push_back(std::move(lowered));
@@ -141,7 +161,8 @@ std::vector<Val> Elaborator::kernel_params(const ast::Kernel& kernel) {
     if (!param.type.valid()) continue;
     const ast::TypeExpr& type = tree()[param.type];
     if (type.base.text != "index" || type.brackets) continue;
-    bindings_.push_back({param.name.text, param.name.span, Val::integer(syms_.param(param.name.text, static_cast<std::int64_t>(i)), true), false});
+    bindings_.push_back({param.name.text, param.name.span,
+                         Val::integer(syms_.param(param.name.text, static_cast<std::int64_t>(i)), true), false});
   }
   std::vector<Val> vals;
   for (std::size_t i = 0; i < kernel.params.size(); ++i) vals.push_back(kernel_param(kernel.params[i], i));
@@ -177,7 +198,8 @@ void Elaborator::where_clauses(const ast::Kernel& kernel) {
     if (v.is(Val::Kind::boolean)) {
       std::string values;
       for (const auto& [name, value] : kernel_.bindings) {
-        if (text.find(name) != std::string::npos) values += fmt::format("{}{} = {}", values.empty() ? " for " : ", ", name, value);
+        if (text.find(name) != std::string::npos)
+          values += fmt::format("{}{} = {}", values.empty() ? " for " : ", ", name, value);
       }
       error<diag::where_is_false>(span_of(clause), text, values);
       continue;
@@ -210,7 +232,8 @@ ir::Kernel Elaborator::elaborate_kernel(const ast::Kernel& kernel, const Binding
     declare_params(kernel, params, kernel_.launch);
     where_clauses(kernel);
     mesh(kernel);
-    for (std::size_t i = 0; i < computed_dims_.size(); ++i) launch_yields_.push_back(materialise(computed_dims_[i].second, kernel.params[computed_dims_[i].first].span));
+    for (std::size_t i = 0; i < computed_dims_.size(); ++i)
+      launch_yields_.push_back(materialise(computed_dims_[i].second, kernel.params[computed_dims_[i].first].span));
     push(ir::Op::yield, kernel.name.span, launch_yields_);
     in_launch_ = false;
   }
@@ -235,7 +258,8 @@ void Elaborator::report_unbound_dims(const ast::Kernel& kernel) {
   if (errors_ > 0) return;
   for (const ast::Name& dim : unbound_dims_) {
     error<diag::unbound_dimension>(dim.span, dim.text)
-        .help(fmt::format("make it a parameter that the launch gives: `kernel {}<{}: int>(…)`, `launch {}<128>(…)`", kernel.name.text, dim.text, kernel.name.text));
+        .help(fmt::format("make it a parameter that the launch gives: `kernel {}<{}: int>(…)`, `launch {}<128>(…)`",
+                          kernel.name.text, dim.text, kernel.name.text));
   }
 }
 

@@ -42,7 +42,9 @@ class LaunchBinder {
     const ArgInfo* arg;
   };
 
-  DiagnosticBuilder refuse(Span at, std::string text) { return diags_.report<diag::run_launch>(at.valid() ? at : span_, text); }
+  DiagnosticBuilder refuse(Span at, std::string text) {
+    return diags_.report<diag::run_launch>(at.valid() ? at : span_, text);
+  }
 
   [[nodiscard]] const ast::Generic* generic_named(std::string_view name) const {
     for (const ast::Generic& generic : kernel_.generics) {
@@ -53,7 +55,8 @@ class LaunchBinder {
 
   bool accept(const ast::Generic& generic, const GenericValue& value, Span at) {
     if (is_int_generic(generic) != std::holds_alternative<std::int64_t>(value)) {
-      refuse(at, fmt::format("`{}` of `{}` is {}, not {}", generic.name.text, kernel_.name.text, is_int_generic(generic) ? "an integer" : "a type", value_text(value)))
+      refuse(at, fmt::format("`{}` of `{}` is {}, not {}", generic.name.text, kernel_.name.text,
+                             is_int_generic(generic) ? "an integer" : "a type", value_text(value)))
           .label(generic.span, "declared here");
       return false;
     }
@@ -63,7 +66,9 @@ class LaunchBinder {
       if (kind.text == value_text(value)) return true;
       allowed.emplace_back(kind.text);
     }
-    refuse(at, fmt::format("`{}` of `{}` may be {}, not `{}`", generic.name.text, kernel_.name.text, quoted_list(allowed), value_text(value))).label(generic.span, "declared here");
+    refuse(at, fmt::format("`{}` of `{}` may be {}, not `{}`", generic.name.text, kernel_.name.text,
+                           quoted_list(allowed), value_text(value)))
+        .label(generic.span, "declared here");
     return false;
   }
 
@@ -77,8 +82,10 @@ class LaunchBinder {
         generic = &kernel_.generics[next++];
       }
       if (generic == nullptr) {
-        refuse(given.span, given.name.empty() ? fmt::format("`{}` has {} generic parameters", kernel_.name.text, kernel_.generics.size())
-                                              : fmt::format("`{}` has no generic parameter `{}`", kernel_.name.text, given.name));
+        refuse(given.span,
+               given.name.empty()
+                   ? fmt::format("`{}` has {} generic parameters", kernel_.name.text, kernel_.generics.size())
+                   : fmt::format("`{}` has no generic parameter `{}`", kernel_.name.text, given.name));
         return false;
       }
       if (!accept(*generic, given.value, given.span)) return false;
@@ -97,7 +104,9 @@ class LaunchBinder {
       if (next < args.size()) matched_.push_back({&param, &args[next++]});
     }
     if (inputs == args.size()) return true;
-    refuse(span_, fmt::format("`{}` takes {} argument{}, not {}", kernel_.name.text, inputs, inputs == 1 ? "" : "s", args.size())).label(kernel_.name.span, "defined here");
+    refuse(span_, fmt::format("`{}` takes {} argument{}, not {}", kernel_.name.text, inputs, inputs == 1 ? "" : "s",
+                              args.size()))
+        .label(kernel_.name.span, "defined here");
     return false;
   }
 
@@ -106,7 +115,9 @@ class LaunchBinder {
     const ast::TypeExpr& type = tree_[m.param->type];
     const std::string_view name = m.param->name.text;
     if (type.brackets == m.arg->scalar) {
-      refuse(span_, type.brackets ? fmt::format("`{}` is an array, and a scalar is passed", name) : fmt::format("`{}` is a scalar, and an array of the shape {} is passed", name, shape_of(m.arg->shape)))
+      refuse(span_, type.brackets ? fmt::format("`{}` is an array, and a scalar is passed", name)
+                                  : fmt::format("`{}` is a scalar, and an array of the shape {} is passed", name,
+                                                shape_of(m.arg->shape)))
           .label(m.param->span, "declared here");
       return false;
     }
@@ -118,21 +129,25 @@ class LaunchBinder {
           bindings_.generics.emplace(std::string(generic->name.text), m.arg->dtype);
           origin_.insert_or_assign(std::string(generic->name.text), fmt::format("from `{}`", name));
         }
-      } else if (!m.arg->literal && std::holds_alternative<ir::Dtype>(known->second) && std::get<ir::Dtype>(known->second) != m.arg->dtype) {
-        refuse(span_, fmt::format("`{}` has elements of type `{}`, but `{}` is `{}` ({})", name, ir::spelling(m.arg->dtype), generic->name.text,
-                                  value_text(known->second), origin_[std::string(generic->name.text)]))
+      } else if (!m.arg->literal && std::holds_alternative<ir::Dtype>(known->second) &&
+                 std::get<ir::Dtype>(known->second) != m.arg->dtype) {
+        refuse(span_,
+               fmt::format("`{}` has elements of type `{}`, but `{}` is `{}` ({})", name, ir::spelling(m.arg->dtype),
+                           generic->name.text, value_text(known->second), origin_[std::string(generic->name.text)]))
             .label(m.param->span, "declared here");
         return false;
       }
     } else if (const auto dtype = ir::parse_dtype(type.base.text); dtype && !m.arg->literal && *dtype != m.arg->dtype) {
-      refuse(span_, fmt::format("`{}` has elements of type `{}`, and `{}` is passed", name, ir::spelling(*dtype), ir::spelling(m.arg->dtype)))
+      refuse(span_, fmt::format("`{}` has elements of type `{}`, and `{}` is passed", name, ir::spelling(*dtype),
+                                ir::spelling(m.arg->dtype)))
           .label(m.param->span, "declared here")
           .help(fmt::format("convert the argument: `x as {}`", ir::spelling(*dtype)));
       return false;
     }
     if (!type.brackets) return true;
     if (type.dims.size() != m.arg->shape.size()) {
-      refuse(span_, fmt::format("`{}` has {} {}, and the shape {} is passed", name, type.dims.size(), type.dims.size() == 1 ? "axis" : "axes", shape_of(m.arg->shape)))
+      refuse(span_, fmt::format("`{}` has {} {}, and the shape {} is passed", name, type.dims.size(),
+                                type.dims.size() == 1 ? "axis" : "axes", shape_of(m.arg->shape)))
           .label(m.param->span, "declared here");
       return false;
     }
@@ -145,12 +160,15 @@ class LaunchBinder {
 
   bool bind_extent(std::string_view dim, std::int64_t extent, const ast::Param& param) {
     const ast::Generic* generic = generic_named(dim);
-    const bool is_scalar_param = std::any_of(kernel_.params.begin(), kernel_.params.end(), [dim](const ast::Param& p) { return p.name.text == dim; });
-    if (generic == nullptr && (is_scalar_param || module_.find(module_.main(), dim))) return true;  // compared in check_shapes
+    const bool is_scalar_param = std::any_of(kernel_.params.begin(), kernel_.params.end(),
+                                             [dim](const ast::Param& p) { return p.name.text == dim; });
+    if (generic == nullptr && (is_scalar_param || module_.find(module_.main(), dim)))
+      return true;  // compared in check_shapes
     std::optional<std::int64_t> known;
     if (generic != nullptr) {
       const auto it = bindings_.generics.find(dim);
-      if (it != bindings_.generics.end() && std::holds_alternative<std::int64_t>(it->second)) known = std::get<std::int64_t>(it->second);
+      if (it != bindings_.generics.end() && std::holds_alternative<std::int64_t>(it->second))
+        known = std::get<std::int64_t>(it->second);
     } else if (const auto it = dims_.find(dim); it != dims_.end()) {
       known = it->second;
     }
@@ -164,7 +182,9 @@ class LaunchBinder {
       return true;
     }
     if (*known == extent) return true;
-    refuse(span_, fmt::format("`{}` is {} ({}), but `{}` has the extent {} there", dim, *known, origin_[std::string(dim)], param.name.text, extent)).label(param.span, "declared here");
+    refuse(span_, fmt::format("`{}` is {} ({}), but `{}` has the extent {} there", dim, *known,
+                              origin_[std::string(dim)], param.name.text, extent))
+        .label(param.span, "declared here");
     return false;
   }
 
@@ -175,7 +195,8 @@ class LaunchBinder {
       const auto it = bindings_.generics.find(generic.name.text);
       if (it == bindings_.generics.end()) continue;
       const auto* number = std::get_if<std::int64_t>(&it->second);
-      host.define(generic.name.text, generic.span, number != nullptr ? Val::integer(Sym(*number)) : Val::of_dtype(std::get<ir::Dtype>(it->second)));
+      host.define(generic.name.text, generic.span,
+                  number != nullptr ? Val::integer(Sym(*number)) : Val::of_dtype(std::get<ir::Dtype>(it->second)));
     }
     for (const auto& [name, extent] : dims_) host.define(name, {}, Val::integer(Sym(extent), true));
   }
@@ -185,7 +206,8 @@ class LaunchBinder {
       const std::string name(generic.name.text);
       if (bindings_.generics.contains(name)) continue;
       if (!generic.default_value.valid()) {
-        refuse(span_, fmt::format("`{}` of `{}` has no value: no argument says what it is, and it has no default", name, kernel_.name.text))
+        refuse(span_, fmt::format("`{}` of `{}` has no value: no argument says what it is, and it has no default", name,
+                                  kernel_.name.text))
             .label(generic.span, "declared here")
             .help(fmt::format("give it: `launch {}<{} = …>(…)`", kernel_.name.text, name));
         return false;
@@ -238,7 +260,8 @@ class LaunchBinder {
       const Val v = host.evaluate(clause);
       if (!v.is(Val::Kind::boolean) || v.flag) continue;
       const std::string text(module_.sources().text(tree_[clause].span));
-      auto builder = refuse(span_, fmt::format("`where {}` of `{}` is false{}", text, kernel_.name.text, values_in(text)));
+      auto builder =
+          refuse(span_, fmt::format("`where {}` of `{}` is false{}", text, kernel_.name.text, values_in(text)));
       builder.label(tree_[clause].span, "the clause");
       return false;
     }
@@ -276,8 +299,9 @@ class LaunchBinder {
 
 }  // namespace
 
-std::optional<Bindings> bind_launch(const Module& module, const ast::Kernel& kernel, std::span<const ExplicitGeneric> generics,
-                                    std::span<const ArgInfo> args, Span launch_span, Diagnostics& diags) {
+std::optional<Bindings> bind_launch(const Module& module, const ast::Kernel& kernel,
+                                    std::span<const ExplicitGeneric> generics, std::span<const ArgInfo> args,
+                                    Span launch_span, Diagnostics& diags) {
   return LaunchBinder(module, kernel, launch_span, diags).bind(generics, args);
 }
 

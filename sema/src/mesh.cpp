@@ -20,9 +20,15 @@ void Elaborator::add_axis(const ast::Name& name, Val val) {
 void Elaborator::mesh_axis(const ast::Axis& axis) {
   ir::MeshAxis lowered;
   switch (axis.kind) {
-    case ast::Axis::Kind::grid: lowered.kind = ir::MeshAxis::Kind::grid; break;
-    case ast::Axis::Kind::cluster: lowered.kind = ir::MeshAxis::Kind::cluster; break;
-    case ast::Axis::Kind::wg: lowered.kind = ir::MeshAxis::Kind::wg; break;
+    case ast::Axis::Kind::grid:
+      lowered.kind = ir::MeshAxis::Kind::grid;
+      break;
+    case ast::Axis::Kind::cluster:
+      lowered.kind = ir::MeshAxis::Kind::cluster;
+      break;
+    case ast::Axis::Kind::wg:
+      lowered.kind = ir::MeshAxis::Kind::wg;
+      break;
   }
   lowered.name = std::string(axis.name.text);
   lowered.span = axis.span;
@@ -37,17 +43,22 @@ void Elaborator::mesh_axis(const ast::Axis& axis) {
   const Val size = axis.size.valid() ? value_expr(axis.size) : Val::integer(Sym(1), true);
   const bool is_grid = axis.kind == ast::Axis::Kind::grid;
   if (size.is(Val::Kind::integer)) {
-    const bool is_static = is_grid || require_static({size.sym}, at, is_grid ? "a grid axis" : axis.kind == ast::Axis::Kind::wg ? "a wg axis" : "a cluster axis");
+    const bool is_static = is_grid || require_static({size.sym}, at,
+                                                     is_grid                            ? "a grid axis"
+                                                     : axis.kind == ast::Axis::Kind::wg ? "a wg axis"
+                                                                                        : "a cluster axis");
     if (is_static) {
       named.sym = size.sym;
       lowered.size = lower(size.sym);
       extent = materialise(size.sym, at);
-      if (size.constant().value_or(0) < 0) error<diag::bad_argument>(at, fmt::format("the extent {} of an axis is negative", *size.constant()));
+      if (size.constant().value_or(0) < 0)
+        error<diag::bad_argument>(at, fmt::format("the extent {} of an axis is negative", *size.constant()));
     }
   } else if (!size.poisoned()) {
     const ir::Value v = index_value(size, at, "the extent of an axis");
     if (v.valid() && !is_grid) {
-      error<diag::not_static>(at, axis.kind == ast::Axis::Kind::wg ? "the size of a wg axis" : "the size of a cluster axis");
+      error<diag::not_static>(
+          at, axis.kind == ast::Axis::Kind::wg ? "the size of a wg axis" : "the size of a cluster axis");
     } else if (v.valid()) {
       extent = v;
       lowered.size = ir::dynamic_extent;
@@ -77,14 +88,16 @@ void Elaborator::named_mesh(const ast::MeshUse& use) {
   }
   const auto* item = std::get_if<ast::MeshItem>(&found.item->node);
   if (item == nullptr) {
-    error<diag::wrong_kind_of_name>(use.named.span, use.named.text, "not a mesh", "a mesh").label(item_name_token(*found.item).span, "defined here");
+    error<diag::wrong_kind_of_name>(use.named.span, use.named.text, "not a mesh", "a mesh")
+        .label(item_name_token(*found.item).span, "defined here");
     return;
   }
   std::vector<Val> args;
   for (const ast::ExprId id : use.args) args.push_back(value_expr(id));
   if (args.size() != item->params.size()) {
-    error<diag::wrong_argument_count>(use.span, fmt::format("the mesh `{}` takes {} argument{}, not {}", use.named.text, item->params.size(),
-                                                            item->params.size() == 1 ? "" : "s", args.size()))
+    error<diag::wrong_argument_count>(
+        use.span, fmt::format("the mesh `{}` takes {} argument{}, not {}", use.named.text, item->params.size(),
+                              item->params.size() == 1 ? "" : "s", args.size()))
         .label(item->name.span, "defined here");
     args.resize(item->params.size(), Val::poison());
   }
@@ -103,6 +116,19 @@ void Elaborator::blocked_mesh(const ast::BlockedGrid& grid) {
     axis.span = blocked.span;
     mesh_axis(axis);
   }
+}
+
+void Elaborator::check_mesh(const ast::MeshItem& item) {
+  ir::Region launch;
+  const RegionGuard region(*this, launch.insts);
+  const ScopeGuard scope(*this);
+  in_launch_ = true;
+  for (const ast::Param& param : item.params) declare(param.name, Val::integer(syms_.generic(param.name.text), true));
+  for (const ast::Axis& axis : item.axes) mesh_axis(axis);
+  mesh_info_.span = item.name.span;
+  mesh_info_.nonportable = kernel_.nonportable_cluster;
+  errors_ += rules::check_mesh(mesh_info_, target_, diags_);
+  in_launch_ = false;
 }
 
 void Elaborator::mesh(const ast::Kernel& kernel) {

@@ -135,7 +135,8 @@ const ast::Kernel* find_kernel(const Module& module, std::string_view name) {
 
 FunctionRef find_function(const Module& module, std::string_view name) {
   const std::size_t dot = name.rfind('.');
-  const ModuleFile* from = dot == std::string_view::npos ? &module.main() : module.find_import(module.main(), name.substr(0, dot));
+  const ModuleFile* from =
+      dot == std::string_view::npos ? &module.main() : module.find_import(module.main(), name.substr(0, dot));
   if (from == nullptr) return {};
   const ItemRef found = module.find(*from, dot == std::string_view::npos ? name : name.substr(dot + 1));
   if (!found) return {};
@@ -145,7 +146,8 @@ FunctionRef find_function(const Module& module, std::string_view name) {
 
 ConstRef find_const(const Module& module, std::string_view name) {
   const std::size_t dot = name.rfind('.');
-  const ModuleFile* from = dot == std::string_view::npos ? &module.main() : module.find_import(module.main(), name.substr(0, dot));
+  const ModuleFile* from =
+      dot == std::string_view::npos ? &module.main() : module.find_import(module.main(), name.substr(0, dot));
   if (from == nullptr) return {};
   const ItemRef found = module.find(*from, dot == std::string_view::npos ? name : name.substr(dot + 1));
   if (!found) return {};

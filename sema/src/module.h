@@ -22,9 +22,9 @@ struct ItemRef {
 };
 
 struct ModuleFile {
-  std::string name;                                             ///< "std.math", or empty for the user's file
+  std::string name;  ///< "std.math", or empty for the user's file
   ast::Ast tree;
-  std::unordered_map<std::string_view, const ast::Item*> items; ///< functions, kernels, consts and meshes
+  std::unordered_map<std::string_view, const ast::Item*> items;  ///< functions, kernels, consts and meshes
   std::vector<const ModuleFile*> imports;
 };
 

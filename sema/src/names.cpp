@@ -79,7 +79,8 @@ Val Elaborator::const_value(const ItemRef& item) {
   const auto& constant = std::get<ast::Const>(item.item->node);
   for (const ast::Item* open : consts_open_) {
     if (open != item.item) continue;
-    error<diag::recursion>(constant.name.span, constant.name.text).help("give the constant a value that does not need it");
+    error<diag::recursion>(constant.name.span, constant.name.text)
+        .help("give the constant a value that does not need it");
     return Val::poison();
   }
   consts_open_.push_back(item.item);

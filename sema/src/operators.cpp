@@ -10,31 +10,45 @@ namespace {
 
 ir::Op op_of(ast::BinaryOp op) {
   switch (op) {
-    case ast::BinaryOp::add: return ir::Op::add;
-    case ast::BinaryOp::sub: return ir::Op::sub;
-    case ast::BinaryOp::mul: return ir::Op::mul;
-    case ast::BinaryOp::div: return ir::Op::div;
-    case ast::BinaryOp::rem: return ir::Op::rem;
-    case ast::BinaryOp::shl: return ir::Op::shl;
-    case ast::BinaryOp::shr: return ir::Op::shr;
+    case ast::BinaryOp::add:
+      return ir::Op::add;
+    case ast::BinaryOp::sub:
+      return ir::Op::sub;
+    case ast::BinaryOp::mul:
+      return ir::Op::mul;
+    case ast::BinaryOp::div:
+      return ir::Op::div;
+    case ast::BinaryOp::rem:
+      return ir::Op::rem;
+    case ast::BinaryOp::shl:
+      return ir::Op::shl;
+    case ast::BinaryOp::shr:
+      return ir::Op::shr;
     case ast::BinaryOp::bit_and:
-    case ast::BinaryOp::logical_and: return ir::Op::bit_and;
+    case ast::BinaryOp::logical_and:
+      return ir::Op::bit_and;
     case ast::BinaryOp::bit_or:
-    case ast::BinaryOp::logical_or: return ir::Op::bit_or;
-    case ast::BinaryOp::bit_xor: return ir::Op::bit_xor;
-    case ast::BinaryOp::eq: return ir::Op::eq;
-    case ast::BinaryOp::ne: return ir::Op::ne;
-    case ast::BinaryOp::lt: return ir::Op::lt;
-    case ast::BinaryOp::le: return ir::Op::le;
-    case ast::BinaryOp::gt: return ir::Op::gt;
-    case ast::BinaryOp::ge: return ir::Op::ge;
+    case ast::BinaryOp::logical_or:
+      return ir::Op::bit_or;
+    case ast::BinaryOp::bit_xor:
+      return ir::Op::bit_xor;
+    case ast::BinaryOp::eq:
+      return ir::Op::eq;
+    case ast::BinaryOp::ne:
+      return ir::Op::ne;
+    case ast::BinaryOp::lt:
+      return ir::Op::lt;
+    case ast::BinaryOp::le:
+      return ir::Op::le;
+    case ast::BinaryOp::gt:
+      return ir::Op::gt;
+    case ast::BinaryOp::ge:
+      return ir::Op::ge;
   }
   return ir::Op::add;
 }
 
-bool is_comparison(ast::BinaryOp op) {
-  return ir::info(op_of(op)).cls == ir::OpClass::comparison;
-}
+bool is_comparison(ast::BinaryOp op) { return ir::info(op_of(op)).cls == ir::OpClass::comparison; }
 
 std::optional<OpaqueOp> opaque_of(ir::Op op) {
   if (op == ir::Op::div) return OpaqueOp::div;
@@ -106,7 +120,14 @@ Val Elaborator::unary(const ast::Unary& node, Span span) {
 
 Val Elaborator::binary(const ast::Binary& node, Span span) {
   if (node.op == ast::BinaryOp::logical_and || node.op == ast::BinaryOp::logical_or) return logical(node, span);
-  const Val left = value_expr(node.left);
+  Val left = expr(node.left);
+  if (left.is(Val::Kind::dtype) && (node.op == ast::BinaryOp::eq || node.op == ast::BinaryOp::ne)) {
+    // `T == f16` in generic code is a compile-time condition.
+    const Val right = expr(node.right);
+    if (right.is(Val::Kind::dtype))
+      return Val::boolean((left.type.dtype == right.type.dtype) == (node.op == ast::BinaryOp::eq));
+  }
+  left = rvalue(std::move(left), span_of(node.left));
   const Val right = value_expr(node.right);
   return binary_values(node.op, left, right, span_of(node.left), span_of(node.right), node.op_span, span);
 }
@@ -114,7 +135,6 @@ Val Elaborator::binary(const ast::Binary& node, Span span) {
 Val Elaborator::binary_values(ast::BinaryOp op, const Val& left, const Val& right, Span left_span, Span right_span,
                               Span op_span, Span span) {
   if (left.poisoned() || right.poisoned()) return Val::poison();
-  // `x.dtype == f16` in generic code: types compare as constants.
   if (is_comparison(op) && op != ast::BinaryOp::eq && op != ast::BinaryOp::ne) {
     const auto is_bool = [](const Val& v) {
       return v.is(Val::Kind::boolean) || (v.is(Val::Kind::value) && v.type.dtype == ir::Dtype::boolean);
@@ -139,12 +159,14 @@ std::optional<Val> Elaborator::fold_binary(ir::Op op, const Val& left, const Val
     return std::nullopt;
   }
   if (real && left.is_untyped() && right.is_untyped()) {
-    if ((left.is(Val::Kind::integer) && !left.constant()) || (right.is(Val::Kind::integer) && !right.constant())) return std::nullopt;
+    if ((left.is(Val::Kind::integer) && !left.constant()) || (right.is(Val::Kind::integer) && !right.constant()))
+      return std::nullopt;
     if (comparison) return Val::boolean(*fold_comparison(op, as_real(left), as_real(right)));
     const auto folded = fold_real(op, as_real(left), as_real(right));
     return folded ? std::optional(Val::of_real(*folded)) : std::nullopt;
   }
-  const bool divides = op == ir::Op::div || op == ir::Op::rem || op == ir::Op::floordiv || op == ir::Op::mod || op == ir::Op::cdiv;
+  const bool divides =
+      op == ir::Op::div || op == ir::Op::rem || op == ir::Op::floordiv || op == ir::Op::mod || op == ir::Op::cdiv;
   const bool integral = left.is(Val::Kind::integer) || (left.is(Val::Kind::value) && !ir::is_floating(left.type.dtype));
   if (divides && integral && right.constant() == 0) {
     error<diag::division_by_zero>(right_span, left.is(Val::Kind::integer) ? syms_.print(left.sym) : "an integer");
@@ -160,7 +182,8 @@ std::optional<Val> Elaborator::fold_binary(ir::Op op, const Val& left, const Val
   if (op == ir::Op::mul) return Val::integer(left.sym * right.sym, is_index);
   if (const auto opaque = opaque_of(op)) return Val::integer(syms_.opaque(*opaque, left.sym, right.sym), is_index);
   if (comparison) {
-    if (const auto difference = (left.sym - right.sym).constant()) return Val::boolean(*fold_comparison<std::int64_t>(op, *difference, 0));
+    if (const auto difference = (left.sym - right.sym).constant())
+      return Val::boolean(*fold_comparison<std::int64_t>(op, *difference, 0));
     return std::nullopt;
   }
   if (a && b) {
@@ -185,8 +208,11 @@ Val Elaborator::logical(const ast::Binary& node, Span span) {
       return left;
     }
     const Val right = value_expr(node.right);
-    const bool is_bool = right.is(Val::Kind::boolean) || (right.is(Val::Kind::value) && right.type.dtype == ir::Dtype::boolean);
-    return right.poisoned() || is_bool ? right : elementwise(op, {left, right}, {span_of(node.left), span_of(node.right)}, span);
+    const bool is_bool =
+        right.is(Val::Kind::boolean) || (right.is(Val::Kind::value) && right.type.dtype == ir::Dtype::boolean);
+    return right.poisoned() || is_bool
+               ? right
+               : elementwise(op, {left, right}, {span_of(node.left), span_of(node.right)}, span);
   }
   ir::Region right_region;
   Val right;
@@ -197,8 +223,9 @@ Val Elaborator::logical(const ast::Binary& node, Span span) {
   if (left.poisoned() || right.poisoned()) return Val::poison();
   bool has_effects = false;
   for (const ir::Inst& inst : right_region.insts) {
-    has_effects = has_effects || ir::info(inst.op).effects != ir::effect::none || !inst.regions.empty() || inst.op == ir::Op::div ||
-                  inst.op == ir::Op::rem || inst.op == ir::Op::floordiv || inst.op == ir::Op::mod || inst.op == ir::Op::cdiv;
+    has_effects = has_effects || ir::info(inst.op).effects != ir::effect::none || !inst.regions.empty() ||
+                  inst.op == ir::Op::div || inst.op == ir::Op::rem || inst.op == ir::Op::floordiv ||
+                  inst.op == ir::Op::mod || inst.op == ir::Op::cdiv;
   }
   const bool scalars = left.is_scalar() && left.type.dtype == ir::Dtype::boolean &&
                        (right.is(Val::Kind::boolean) || (right.is_scalar() && right.type.dtype == ir::Dtype::boolean));
@@ -229,12 +256,18 @@ bool Elaborator::check_domain(ir::Op op, ir::Dtype dtype, Span span) {
     return false;
   };
   switch (row.domain) {
-    case ir::Domain::any: return true;
-    case ir::Domain::number: return dtype != ir::Dtype::boolean || refuse("numbers");
-    case ir::Domain::integer: return ir::is_integer(dtype) || refuse("integers");
-    case ir::Domain::floating: return ir::is_floating(dtype) || refuse("floating-point numbers");
-    case ir::Domain::boolean: return dtype == ir::Dtype::boolean || refuse("`bool`");
-    case ir::Domain::bits: return !ir::is_floating(dtype) || refuse("integers and `bool`");
+    case ir::Domain::any:
+      return true;
+    case ir::Domain::number:
+      return dtype != ir::Dtype::boolean || refuse("numbers");
+    case ir::Domain::integer:
+      return ir::is_integer(dtype) || refuse("integers");
+    case ir::Domain::floating:
+      return ir::is_floating(dtype) || refuse("floating-point numbers");
+    case ir::Domain::boolean:
+      return dtype == ir::Dtype::boolean || refuse("`bool`");
+    case ir::Domain::bits:
+      return !ir::is_floating(dtype) || refuse("integers and `bool`");
   }
   return true;
 }
@@ -256,11 +289,16 @@ bool Elaborator::unify(std::vector<Val>& operands, const std::vector<Span>& span
     }
     if (!own) continue;
     if (dtype && *dtype != *own) {
-      const auto type_of = [&](const Val& w) { return w.is(Val::Kind::value) ? type_text(w.type) : std::string(ir::spelling(w.is_index ? ir::Dtype::index : ir::Dtype::boolean)); };
-      error<diag::type_mismatch>(span, fmt::format("the operands have different types: `{}` and `{}`", ir::spelling(*dtype), ir::spelling(*own)))
+      const auto type_of = [&](const Val& w) {
+        return w.is(Val::Kind::value) ? type_text(w.type)
+                                      : std::string(ir::spelling(w.is_index ? ir::Dtype::index : ir::Dtype::boolean));
+      };
+      error<diag::type_mismatch>(span, fmt::format("the operands have different types: `{}` and `{}`",
+                                                   ir::spelling(*dtype), ir::spelling(*own)))
           .label(spans[decided_by], fmt::format("`{}`", type_of(operands[decided_by])))
           .label(spans[i], fmt::format("`{}`", type_of(v)))
-          .help(fmt::format("types never change silently; convert one of them, for example `{} as {}`", source_text(spans[i]), ir::spelling(*dtype)));
+          .help(fmt::format("types never change silently; convert one of them, for example `{} as {}`",
+                            source_text(spans[i]), ir::spelling(*dtype)));
       return false;
     }
     if (!dtype) {
@@ -269,7 +307,8 @@ bool Elaborator::unify(std::vector<Val>& operands, const std::vector<Span>& span
     }
   }
   if (!dtype) {
-    const bool any_real = std::any_of(operands.begin() + static_cast<std::ptrdiff_t>(first), operands.end(), [](const Val& v) { return v.is(Val::Kind::real); });
+    const bool any_real = std::any_of(operands.begin() + static_cast<std::ptrdiff_t>(first), operands.end(),
+                                      [](const Val& v) { return v.is(Val::Kind::real); });
     dtype = any_real ? ir::Dtype::f32 : ir::Dtype::index;
     const bool fits_wanted = wanted_ && *wanted_ != ir::Dtype::boolean && (!any_real || ir::is_floating(*wanted_));
     if (fits_wanted) dtype = wanted_;
@@ -281,7 +320,8 @@ bool Elaborator::unify(std::vector<Val>& operands, const std::vector<Span>& span
   return true;
 }
 
-bool Elaborator::unify_shapes(std::vector<Val>& operands, const std::vector<Span>& spans, Span span, SymShape& shape, bool& is_tile) {
+bool Elaborator::unify_shapes(std::vector<Val>& operands, const std::vector<Span>& spans, Span span, SymShape& shape,
+                              bool& is_tile) {
   std::size_t shaped_by = 0;
   is_tile = false;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -294,13 +334,16 @@ bool Elaborator::unify_shapes(std::vector<Val>& operands, const std::vector<Span
     }
     const auto common = broadcast_shape(shape, operands[i].type.shape);
     if (!common) {
-      auto builder = error<diag::shape_mismatch>(span, fmt::format("the shapes {} and {} do not fit", shape_text(shape), shape_text(operands[i].type.shape)));
+      auto builder = error<diag::shape_mismatch>(
+          span, fmt::format("the shapes {} and {} do not fit", shape_text(shape), shape_text(operands[i].type.shape)));
       builder.label(spans[shaped_by], fmt::format("`{}`", type_text(operands[shaped_by].type)));
       builder.label(spans[i], fmt::format("`{}`", type_text(operands[i].type)));
       builder.note("axes are lined up from the last; an axis of size 1 is repeated");
       const SymShape& other = operands[i].type.shape;
-      if (shape.size() == 2 && other.size() == 1 && equal(shape[0], other[0]) == Truth::yes) builder.help(fmt::format("for a column write `{}[:, new]`", source_text(spans[i])));
-      if (other.size() == 2 && shape.size() == 1 && equal(other[0], shape[0]) == Truth::yes) builder.help(fmt::format("for a column write `{}[:, new]`", source_text(spans[shaped_by])));
+      if (shape.size() == 2 && other.size() == 1 && equal(shape[0], other[0]) == Truth::yes)
+        builder.help(fmt::format("for a column write `{}[:, new]`", source_text(spans[i])));
+      if (other.size() == 2 && shape.size() == 1 && equal(other[0], shape[0]) == Truth::yes)
+        builder.help(fmt::format("for a column write `{}[:, new]`", source_text(spans[shaped_by])));
       return false;
     }
     shape = *common;
@@ -322,9 +365,11 @@ Val Elaborator::elementwise(ir::Op op, std::vector<Val> operands, const std::vec
     operands[0] = condition;
     first = 1;
   }
-  const bool untyped = std::all_of(operands.begin() + static_cast<std::ptrdiff_t>(first), operands.end(), [](const Val& v) { return v.is_untyped(); });
+  const bool untyped = std::all_of(operands.begin() + static_cast<std::ptrdiff_t>(first), operands.end(),
+                                   [](const Val& v) { return v.is_untyped(); });
   if (untyped && ir::info(op).domain == ir::Domain::floating && operands[first].constant()) {
-    operands[first] = Val::of_real(static_cast<double>(*operands[first].constant()));  // `sqrt(2)` is a floating-point number
+    operands[first] =
+        Val::of_real(static_cast<double>(*operands[first].constant()));  // `sqrt(2)` is a floating-point number
   }
   if (!unify(operands, spans, first, span)) return Val::poison();
   const ir::Dtype dtype = operands[first].type.dtype;

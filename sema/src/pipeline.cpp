@@ -1,4 +1,5 @@
-// `pipeline k in lo..hi … { … }`: loads and stores of blocks around steps. Expansion into barriers and copies is a pass.
+// `pipeline k in lo..hi … { … }`: loads and stores of blocks around steps. Expansion into barriers and copies is a
+// pass.
 
 #include "elaborator.h"
 #include "pk/ir/ops.h"
@@ -6,7 +7,8 @@
 
 namespace pk::sema {
 
-bool Elaborator::pipeline_attributes(const std::vector<ast::Attribute>& attributes, Span span, ir::Attrs& attrs, std::int64_t default_stages) {
+bool Elaborator::pipeline_attributes(const std::vector<ast::Attribute>& attributes, Span span, ir::Attrs& attrs,
+                                     std::int64_t default_stages) {
   std::int64_t stages = default_stages;
   std::int64_t delay = 0;
   Span delay_span = span;
@@ -15,7 +17,8 @@ bool Elaborator::pipeline_attributes(const std::vector<ast::Attribute>& attribut
   for (const ast::Attribute& attribute : attributes) {
     const std::string_view name = attribute.name.text;
     if (name != "stages" && name != "delay_release") {
-      error<diag::unknown_option>(attribute.span, fmt::format("a pipeline has no attribute `{}`", name)).help("it has `stages(n)` and `delay_release(d)`");
+      error<diag::unknown_option>(attribute.span, fmt::format("a pipeline has no attribute `{}`", name))
+          .help("it has `stages(n)` and `delay_release(d)`");
       ok = false;
       continue;
     }
@@ -32,8 +35,9 @@ bool Elaborator::pipeline_attributes(const std::vector<ast::Attribute>& attribut
     }
     const bool is_stages = name == "stages";
     if (*n < (is_stages ? 1 : 0)) {
-      error<diag::bad_stages>(attribute.span, is_stages ? fmt::format("`stages({})`: a pipeline has at least one stage", *n)
-                                                        : fmt::format("`delay_release({})` is negative", *n));
+      error<diag::bad_stages>(attribute.span, is_stages
+                                                  ? fmt::format("`stages({})`: a pipeline has at least one stage", *n)
+                                                  : fmt::format("`delay_release({})` is negative", *n));
       ok = false;
       continue;
     }
@@ -41,7 +45,9 @@ bool Elaborator::pipeline_attributes(const std::vector<ast::Attribute>& attribut
     if (!is_stages) delay_span = attribute.span;
   }
   if (ok && !unresolved && delay >= stages) {
-    error<diag::bad_stages>(delay_span, fmt::format("`delay_release({})` keeps every slot: it has to be less than `stages({})`", delay, stages));
+    error<diag::bad_stages>(
+        delay_span,
+        fmt::format("`delay_release({})` keeps every slot: it has to be less than `stages({})`", delay, stages));
     ok = false;
   }
   attrs.set(ir::Attr::stages, stages);
@@ -57,7 +63,9 @@ bool Elaborator::pipeline_roles(const ast::PipelineRoles& roles, ir::Attrs& attr
     return false;
   }
   if (axis->axis < 0 || axis->axis != wg) {
-    error<diag::bad_specialize>(roles.axis.span, fmt::format("`specialize` divides the threads of a block, and `{}` is no wg axis", roles.axis.text));
+    error<diag::bad_specialize>(
+        roles.axis.span,
+        fmt::format("`specialize` divides the threads of a block, and `{}` is no wg axis", roles.axis.text));
     return false;
   }
   const std::int64_t size = kernel_.thread_count();
@@ -71,7 +79,8 @@ bool Elaborator::pipeline_roles(const ast::PipelineRoles& roles, ir::Attrs& attr
       return 0;
     }
     if (*t < 0 || (size > 0 && *t >= size)) {
-      error<diag::bad_specialize>(span_of(id), fmt::format("there is no thread {}: the axis `{}` has {}", *t, roles.axis.text, size));
+      error<diag::bad_specialize>(
+          span_of(id), fmt::format("there is no thread {}: the axis `{}` has {}", *t, roles.axis.text, size));
       ok = false;
     } else if (std::find(taken.begin(), taken.end(), *t) != taken.end()) {
       error<diag::bad_specialize>(span_of(id), fmt::format("thread {} has two roles", *t));
@@ -84,11 +93,13 @@ bool Elaborator::pipeline_roles(const ast::PipelineRoles& roles, ir::Attrs& attr
   std::vector<std::int64_t> compute;
   for (const ast::ExprId id : roles.compute) compute.push_back(thread(id));
   if (compute.empty()) {
-    error<diag::bad_specialize>(roles.span, "a specialised pipeline has at least one compute thread").help("write `specialize(w, memory 1, compute 0)`");
+    error<diag::bad_specialize>(roles.span, "a specialised pipeline has at least one compute thread")
+        .help("write `specialize(w, memory 1, compute 0)`");
     ok = false;
   }
   attrs.set(ir::Attr::compute, compute);
-  for (const auto& [budget, attr] : {std::pair(&roles.memory_registers, ir::Attr::memory_registers), std::pair(&roles.compute_registers, ir::Attr::compute_registers)}) {
+  for (const auto& [budget, attr] : {std::pair(&roles.memory_registers, ir::Attr::memory_registers),
+                                     std::pair(&roles.compute_registers, ir::Attr::compute_registers)}) {
     if (!*budget) continue;
     const auto values = integer_args(**budget);
     if (!values || values->size() != 1) continue;
@@ -98,8 +109,10 @@ bool Elaborator::pipeline_roles(const ast::PipelineRoles& roles, ir::Attrs& attr
     attrs.set(attr, (*values)[0]);
   }
   if (ok) {
-    const std::vector<std::int64_t> registers{attrs.integer(ir::Attr::memory_registers), attrs.integer(ir::Attr::compute_registers)};
-    errors_ += rules::check_register_pool(registers, {1, static_cast<std::int64_t>(compute.size())}, target_, roles.span, diags_);
+    const std::vector<std::int64_t> registers{attrs.integer(ir::Attr::memory_registers),
+                                              attrs.integer(ir::Attr::compute_registers)};
+    errors_ += rules::check_register_pool(registers, {1, static_cast<std::int64_t>(compute.size())}, target_,
+                                          roles.span, diags_);
   }
   return ok;
 }
@@ -120,7 +133,8 @@ Val Elaborator::transfer(const ast::Transfer& node) {
   if (view.poisoned()) return view;
   const Span at = span_of(node.view);
   if (!view.is(Val::Kind::ref) || view.type.space != ir::Space::gmem) {
-    auto builder = error<diag::bad_transfer>(at, fmt::format("a pipeline {} a part of global memory; this is {}", node.store ? "stores to" : "loads", describe(view)));
+    auto builder = error<diag::bad_transfer>(at, fmt::format("a pipeline {} a part of global memory; this is {}",
+                                                             node.store ? "stores to" : "loads", describe(view)));
     if (view.is(Val::Kind::value)) builder.help("name the memory, without loading it: `x.at[…]`");
     return Val::poison();
   }
@@ -189,7 +203,8 @@ void Elaborator::pipeline(const ast::Pipeline& node, Span span) {
   }
   if (node.roles) ok = pipeline_roles(*node.roles, attrs) && ok;
   if (node.transfers.empty()) {
-    error<diag::bad_pipeline>(node.keyword, "a pipeline without loads and stores is a loop").help("write `for`, or add `load x = ref.at[…]`");
+    error<diag::bad_pipeline>(node.keyword, "a pipeline without loads and stores is a loop")
+        .help("write `for`, or add `load x = ref.at[…]`");
     ok = false;
   }
   const ScopeGuard scope(*this);
@@ -231,7 +246,8 @@ void Elaborator::pipeline(const ast::Pipeline& node, Span span) {
   --loop_depth_;
   if (loop_depth_ == 0) flush_early_reads();
   if (node.compute_form && context.steps != 1) {
-    error<diag::bad_pipeline>(node.keyword, fmt::format("`compute {{ … }}` has exactly one `step {{ … }}`; this has {}", context.steps));
+    error<diag::bad_pipeline>(
+        node.keyword, fmt::format("`compute {{ … }}` has exactly one `step {{ … }}`; this has {}", context.steps));
     ok = false;
   }
   if (!ok) return;

@@ -8,7 +8,8 @@ namespace pk::sema {
 
 void Elaborator::scoped(const ast::Scoped& node, Span span) {
   if (!checking_function_ && mesh_is_good_ && quiet_ == 0) {
-    errors_ += rules::check_scoped(node, tree(), module_.sources(), mesh_info_, diags_, [this](DiagnosticBuilder& builder) { label_calls(builder); });
+    errors_ += rules::check_scoped(node, tree(), module_.sources(), mesh_info_, diags_,
+                                   [this](DiagnosticBuilder& builder) { label_calls(builder); });
   }
   const ScopeGuard scope(*this);
   bool collective = false;
@@ -41,12 +42,14 @@ void Elaborator::scoped(const ast::Scoped& node, Span span) {
   }
   ir::Attrs attrs;
   attrs.set(ir::Attr::collective, collective);
-  ir::Inst& inst = push(ir::Op::scoped, node.parens.valid() ? cover(node.keyword, node.parens) : span, {}, std::move(attrs));
+  ir::Inst& inst =
+      push(ir::Op::scoped, node.parens.valid() ? cover(node.keyword, node.parens) : span, {}, std::move(attrs));
   inst.regions.push_back(std::move(region));
   ended_ = ended;
 }
 
-void Elaborator::allocate(const ast::Alloc& alloc, std::int64_t union_group, std::vector<std::pair<Val, const ast::Alloc*>>& inits) {
+void Elaborator::allocate(const ast::Alloc& alloc, std::int64_t union_group,
+                          std::vector<std::pair<Val, const ast::Alloc*>>& inits) {
   const auto type = alloc_type(alloc);
   auto root = std::make_unique<RefRoot>();
   root->kind = RefRoot::Kind::alloc;
@@ -65,7 +68,9 @@ void Elaborator::allocate(const ast::Alloc& alloc, std::int64_t union_group, std
     kernel_.values[ref.ir.id].name = root->name;
     if (alloc.init.valid()) {
       if (type->space != ir::Space::acc) {
-        error<diag::bad_argument>(span_of(alloc.init), fmt::format("only an accumulator has an initial value; `{}` is {}", root->name, ir::spelling(type->space)))
+        error<diag::bad_argument>(
+            span_of(alloc.init),
+            fmt::format("only an accumulator has an initial value; `{}` is {}", root->name, ir::spelling(type->space)))
             .help(fmt::format("write to it in the scope: `{}[...] = …`", root->name));
       } else {
         inits.emplace_back(ref, &alloc);
@@ -81,7 +86,9 @@ std::optional<SemType> Elaborator::alloc_type(const ast::Alloc& alloc) {
   if (!use.ok) return std::nullopt;
   const Span span = tree()[alloc.type].span;
   if (!use.has_space || use.type.space == ir::Space::gmem) {
-    error<diag::bad_argument>(span, fmt::format("an allocation names its memory; `{}` is a {}", alloc.name.text, use.has_space ? "part of gmem, which kernels do not allocate" : "value"))
+    error<diag::bad_argument>(span,
+                              fmt::format("an allocation names its memory; `{}` is a {}", alloc.name.text,
+                                          use.has_space ? "part of gmem, which kernels do not allocate" : "value"))
         .help("write `smem f32[…]`, `acc f32[…]`, `barrier`, `cluster_barrier` or `semaphore`");
     return std::nullopt;
   }
@@ -89,11 +96,14 @@ std::optional<SemType> Elaborator::alloc_type(const ast::Alloc& alloc) {
   SemType type = use.type;
   type.kind = ir::Type::Kind::ref;
   if (type.space == ir::Space::acc && type.shape.size() != 2) {
-    error<diag::mma_shape>(span, fmt::format("an accumulator has 2 axes; `{}` has {}", alloc.name.text, type.shape.size()));
+    error<diag::mma_shape>(span,
+                           fmt::format("an accumulator has 2 axes; `{}` has {}", alloc.name.text, type.shape.size()));
     return std::nullopt;
   }
-  if (type.space == ir::Space::acc && type.dtype != ir::Dtype::f32 && type.dtype != ir::Dtype::f16 && type.dtype != ir::Dtype::i32) {
-    error<diag::mma_types>(span, fmt::format("an accumulator is `f32`, `f16` or `i32`; `{}` is `{}`", alloc.name.text, ir::spelling(type.dtype)));
+  if (type.space == ir::Space::acc && type.dtype != ir::Dtype::f32 && type.dtype != ir::Dtype::f16 &&
+      type.dtype != ir::Dtype::i32) {
+    error<diag::mma_types>(span, fmt::format("an accumulator is `f32`, `f16` or `i32`; `{}` is `{}`", alloc.name.text,
+                                             ir::spelling(type.dtype)));
     return std::nullopt;
   }
   return type;
@@ -114,7 +124,8 @@ bool Elaborator::check_tiling(const ast::Attribute& attribute, const SemType& ty
   const auto values = integer_args(attribute);
   if (!values) return false;
   if (attribute.name.text == "swizzle") {
-    const bool known = values->size() == 1 && ((*values)[0] == 128 || (*values)[0] == 64 || (*values)[0] == 32 || (*values)[0] == 0);
+    const bool known =
+        values->size() == 1 && ((*values)[0] == 128 || (*values)[0] == 64 || (*values)[0] == 32 || (*values)[0] == 0);
     if (!known) {
       error<diag::bad_layout>(attribute.span, "a swizzle is 128, 64 or 32 bytes, or 0 for none");
       return false;
@@ -123,14 +134,16 @@ bool Elaborator::check_tiling(const ast::Attribute& attribute, const SemType& ty
     return true;
   }
   if (values->empty() || values->size() > type.shape.size()) {
-    error<diag::bad_layout>(attribute.span, fmt::format("`tiled` has one extent for each tiled axis, at most {}", type.shape.size()));
+    error<diag::bad_layout>(attribute.span,
+                            fmt::format("`tiled` has one extent for each tiled axis, at most {}", type.shape.size()));
     return false;
   }
   const std::size_t offset = type.shape.size() - values->size();
   for (std::size_t i = 0; i < values->size(); ++i) {
     const auto extent = type.shape[offset + i].constant();
     if ((*values)[i] > 0 && (!extent || *extent % (*values)[i] == 0)) continue;
-    error<diag::bad_layout>(attribute.span, fmt::format("a tile of {} does not divide the axis of extent {}", (*values)[i], syms_.print(type.shape[offset + i])));
+    error<diag::bad_layout>(attribute.span, fmt::format("a tile of {} does not divide the axis of extent {}",
+                                                        (*values)[i], syms_.print(type.shape[offset + i])));
     return false;
   }
   root.tiled = *values;
@@ -142,7 +155,8 @@ bool Elaborator::alloc_attributes(const ast::Alloc& alloc, const SemType& type, 
   bool has_axes = false;
   if (type.space == ir::Space::barrier) attrs.set(ir::Attr::arrivals, std::int64_t{1});
   const auto misplaced = [&](const ast::Attribute& attribute, std::string_view of) {
-    error<diag::unknown_option>(attribute.span, fmt::format("`{}` is an attribute of {}; `{}` is `{}`", attribute.name.text, of, alloc.name.text, type_text(type)));
+    error<diag::unknown_option>(attribute.span, fmt::format("`{}` is an attribute of {}; `{}` is `{}`",
+                                                            attribute.name.text, of, alloc.name.text, type_text(type)));
     ok = false;
   };
   for (const ast::Attribute& attribute : alloc.attributes) {
@@ -159,13 +173,16 @@ bool Elaborator::alloc_attributes(const ast::Alloc& alloc, const SemType& type, 
         continue;
       }
       bool unresolved = false;
-      const auto n = attribute.args.size() == 1 ? static_constant(attribute.args[0], "the number of arrivals", unresolved) : std::nullopt;
+      const auto n = attribute.args.size() == 1
+                         ? static_constant(attribute.args[0], "the number of arrivals", unresolved)
+                         : std::nullopt;
       if (!n && unresolved) {
         attrs.set(ir::Attr::arrivals, ir::unresolved_extent);
         continue;
       }
       if (attribute.args.size() != 1 || (n && (*n < 1 || *n >= (std::int64_t{1} << 20)))) {
-        error<diag::bad_argument>(attribute.span, "`arrivals(n)` takes one number from 1 to 1048575").note("the count of an mbarrier has 20 bits");
+        error<diag::bad_argument>(attribute.span, "`arrivals(n)` takes one number from 1 to 1048575")
+            .note("the count of an mbarrier has 20 bits");
         ok = false;
       } else if (!n) {
         ok = false;
@@ -195,13 +212,16 @@ bool Elaborator::alloc_attributes(const ast::Alloc& alloc, const SemType& type, 
         attrs.set(ir::Attr::global, true);
       }
     } else {
-      auto builder = error<diag::unknown_option>(attribute.span, fmt::format("allocations have no attribute `{}`", name));
-      if (const auto near = closest(name, {"tiled", "swizzle", "arrivals", "collective", "global"})) builder.help(fmt::format("did you mean `{}`?", *near));
+      auto builder =
+          error<diag::unknown_option>(attribute.span, fmt::format("allocations have no attribute `{}`", name));
+      if (const auto near = closest(name, {"tiled", "swizzle", "arrivals", "collective", "global"}))
+        builder.help(fmt::format("did you mean `{}`?", *near));
       ok = false;
     }
   }
   if (type.space == ir::Space::cluster_barrier && !has_axes) {
-    error<diag::bad_multicast>(alloc.span, fmt::format("the cluster barrier `{}` does not say which blocks meet at it", alloc.name.text))
+    error<diag::bad_multicast>(
+        alloc.span, fmt::format("the cluster barrier `{}` does not say which blocks meet at it", alloc.name.text))
         .help("add the cluster axes: `cluster_barrier collective(c)`");
     ok = false;
   }
@@ -209,8 +229,10 @@ bool Elaborator::alloc_attributes(const ast::Alloc& alloc, const SemType& type, 
     attrs.set(ir::Attr::tiled, root.tiled);
     const std::int64_t row_bytes = root.tiled.back() * ir::byte_size(type.dtype);
     if (root.swizzle > 0 && row_bytes != root.swizzle) {
-      error<diag::bad_layout>(alloc.span, fmt::format("rows of the tile of `{}` have {} bytes, and the swizzle {}", alloc.name.text, row_bytes, root.swizzle))
-          .help(fmt::format("write `tiled(8, {}) swizzle({})`", root.swizzle / ir::byte_size(type.dtype), root.swizzle));
+      error<diag::bad_layout>(alloc.span, fmt::format("rows of the tile of `{}` have {} bytes, and the swizzle {}",
+                                                      alloc.name.text, row_bytes, root.swizzle))
+          .help(
+              fmt::format("write `tiled(8, {}) swizzle({})`", root.swizzle / ir::byte_size(type.dtype), root.swizzle));
       ok = false;
     }
   }

@@ -82,7 +82,8 @@ Val Elaborator::checked_init(ast::TypeId type, const Val& val, Span span) {
   const TypeUse use = type_use(type);
   if (!use.ok || val.poisoned()) return Val::poison();
   if (!use.tuple.empty() || use.has_space) return val;
-  if (val.is(Val::Kind::integer) && use.type.is_scalar() && use.type.dtype == ir::Dtype::index) return Val::integer(val.sym, true);
+  if (val.is(Val::Kind::integer) && use.type.is_scalar() && use.type.dtype == ir::Dtype::index)
+    return Val::integer(val.sym, true);
   Val converted = adapt(val, use.type.dtype, span);
   if (converted.poisoned()) return converted;
   if (use.type.is_tile() && converted.is_scalar()) {
@@ -91,7 +92,8 @@ Val Elaborator::checked_init(ast::TypeId type, const Val& val, Span span) {
   }
   const bool same_kind = use.type.is_tile() == converted.is_tile();
   if (!same_kind || equal(use.type.shape, converted.type.shape) == Truth::no) {
-    error<diag::shape_mismatch>(span, fmt::format("`{}` is declared, and the value is `{}`", type_text(use.type), type_text(converted.type)));
+    error<diag::shape_mismatch>(
+        span, fmt::format("`{}` is declared, and the value is `{}`", type_text(use.type), type_text(converted.type)));
     return Val::poison();
   }
   return converted;
@@ -145,7 +147,8 @@ void Elaborator::let(const ast::Let& node, Span span) {
 void Elaborator::let_tuple(const ast::Let& node, const Val& init, Span init_span) {
   const bool fits = init.is(Val::Kind::tuple) && init.elements.size() == node.names.size();
   if (!fits && !init.poisoned()) {
-    error<diag::type_mismatch>(init_span, fmt::format("{} names are bound, and this is {}", node.names.size(), describe(init)));
+    error<diag::type_mismatch>(init_span,
+                               fmt::format("{} names are bound, and this is {}", node.names.size(), describe(init)));
   }
   for (std::size_t i = 0; i < node.names.size(); ++i) declare(node.names[i], fits ? init.elements[i] : Val::poison());
 }
@@ -153,9 +156,11 @@ void Elaborator::let_tuple(const ast::Let& node, const Val& init, Span init_span
 void Elaborator::const_statement(const ast::Const& node) {
   Val v = value_expr(node.value);
   const Span span = span_of(node.value);
-  const bool constant = v.is(Val::Kind::integer) || v.is(Val::Kind::real) || v.is(Val::Kind::boolean) || v.poisoned() || v.is(Val::Kind::dtype);
+  const bool constant = v.is(Val::Kind::integer) || v.is(Val::Kind::real) || v.is(Val::Kind::boolean) || v.poisoned() ||
+                        v.is(Val::Kind::dtype);
   if (!constant) {
-    error<diag::not_static>(span, fmt::format("the value of the constant `{}`", node.name.text)).help("use `let` for a value of the run");
+    error<diag::not_static>(span, fmt::format("the value of the constant `{}`", node.name.text))
+        .help("use `let` for a value of the run");
     v = Val::poison();
   } else if (v.is(Val::Kind::integer) && syms_.is_runtime(v.sym)) {
     error<diag::not_static>(span, fmt::format("the value of the constant `{}`", node.name.text))
@@ -205,8 +210,10 @@ void Elaborator::assign_var(const Binding& binding, const ast::Assign& node, Spa
   const Span defined = binding.span;
   Val value;
   if (node.op) {
-    const Val old = held.poisoned() ? held : Val::value(emit(ir::Op::var_get, name_span, {held.ir}, lower(held.type)), held.type);
-    value = binary_values(*node.op, old, value_expr(node.value, held.type.dtype), name_span, span_of(node.value), node.op_span, span);
+    const Val old =
+        held.poisoned() ? held : Val::value(emit(ir::Op::var_get, name_span, {held.ir}, lower(held.type)), held.type);
+    value = binary_values(*node.op, old, value_expr(node.value, held.type.dtype), name_span, span_of(node.value),
+                          node.op_span, span);
   } else {
     value = value_expr(node.value, held.type.dtype);
   }
@@ -216,7 +223,8 @@ void Elaborator::assign_var(const Binding& binding, const ast::Assign& node, Spa
   if (held.type.is_tile() && value.is_scalar()) {
     value = Val::value(emit(ir::Op::splat, span, {value.ir}, lower(held.type)), held.type);
   } else if (held.type.is_tile() != value.is_tile() || equal(held.type.shape, value.type.shape) == Truth::no) {
-    error<diag::shape_mismatch>(span_of(node.value), fmt::format("`{}` holds `{}`, and this is `{}`", name, type_text(held.type), type_text(value.type)))
+    error<diag::shape_mismatch>(span_of(node.value), fmt::format("`{}` holds `{}`, and this is `{}`", name,
+                                                                 type_text(held.type), type_text(value.type)))
         .label(defined, "declared here");
     return;
   }
@@ -226,20 +234,24 @@ void Elaborator::assign_var(const Binding& binding, const ast::Assign& node, Spa
 // The part of memory that an assignment writes.
 Val Elaborator::target_view(const ast::IndexExpr& target, Span span) {
   if (const auto* m = std::get_if<ast::Member>(&tree()[target.base].node); m != nullptr && m->name.text == "reshape") {
-    error<diag::not_assignable>(span, "`.reshape[…]` is a ref; brackets after it write to it").help("write `r.reshape[8, 16][...] = …`");
+    error<diag::not_assignable>(span, "`.reshape[…]` is a ref; brackets after it write to it")
+        .help("write `r.reshape[8, 16][...] = …`");
     return Val::poison();
   }
   const Val base = expr(target.base);
   if (base.poisoned()) return base;
   const std::string name = source_text(span_of(target.base));
   if (target.at) {
-    error<diag::not_assignable>(span, "`.at[…]` names a part of memory; it is not written").help(fmt::format("write `{}[…] = …`", name));
+    error<diag::not_assignable>(span, "`.at[…]` names a part of memory; it is not written")
+        .help(fmt::format("write `{}[…] = …`", name));
     return Val::poison();
   }
   if (!base.is(Val::Kind::ref)) {
-    auto builder = error<diag::not_assignable>(span, fmt::format("`{}` is no memory: {} cannot be changed", name, describe(base)));
+    auto builder =
+        error<diag::not_assignable>(span, fmt::format("`{}` is no memory: {} cannot be changed", name, describe(base)));
     if (const Binding* binding = find_local(name)) builder.label(binding->span, "defined here");
-    builder.help(base.is(Val::Kind::value) ? "values are immutable; make a new one, or keep the data in shared memory" : "only memory and a `var` can be assigned");
+    builder.help(base.is(Val::Kind::value) ? "values are immutable; make a new one, or keep the data in shared memory"
+                                           : "only memory and a `var` can be assigned");
     return Val::poison();
   }
   const auto plan = plan_index(base, target, span);

@@ -29,10 +29,11 @@ std::optional<std::string> closest(std::string_view name, const std::vector<std:
   std::size_t best_distance = limit + 1;
   for (const std::string& candidate : candidates) {
     if (candidate.empty()) continue;
-    const std::size_t difference = candidate.size() > name.size() ? candidate.size() - name.size() : name.size() - candidate.size();
+    const std::size_t difference =
+        candidate.size() > name.size() ? candidate.size() - name.size() : name.size() - candidate.size();
     if (difference >= best_distance) continue;
     const std::size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance && distance < std::max<std::size_t>(name.size(), 2)) {
+    if (distance < best_distance && distance < name.size()) {
       best = candidate;
       best_distance = distance;
     }

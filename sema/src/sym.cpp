@@ -1,8 +1,8 @@
 #include "sym.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace pk::sema {
 namespace {
@@ -27,13 +27,20 @@ std::optional<std::vector<std::uint32_t>> without(const std::vector<std::uint32_
 
 std::string_view spelling(OpaqueOp op) {
   switch (op) {
-    case OpaqueOp::div: return "/";
-    case OpaqueOp::rem: return "%";
-    case OpaqueOp::floordiv: return "floordiv";
-    case OpaqueOp::mod: return "mod";
-    case OpaqueOp::cdiv: return "cdiv";
-    case OpaqueOp::min: return "min";
-    case OpaqueOp::max: return "max";
+    case OpaqueOp::div:
+      return "/";
+    case OpaqueOp::rem:
+      return "%";
+    case OpaqueOp::floordiv:
+      return "floordiv";
+    case OpaqueOp::mod:
+      return "mod";
+    case OpaqueOp::cdiv:
+      return "cdiv";
+    case OpaqueOp::min:
+      return "min";
+    case OpaqueOp::max:
+      return "max";
   }
   return "";
 }
@@ -105,13 +112,19 @@ std::optional<std::int64_t> fold(OpaqueOp op, std::int64_t a, std::int64_t b) {
   const bool below = rest != 0 && (rest < 0) != (b < 0);  // truncation went up
   const bool above = rest != 0 && (rest < 0) == (b < 0);  // truncation went down
   switch (op) {
-    case OpaqueOp::div: return quotient;
-    case OpaqueOp::rem: return rest;
-    case OpaqueOp::floordiv: return below ? quotient - 1 : quotient;
-    case OpaqueOp::mod: return below ? rest + b : rest;
-    case OpaqueOp::cdiv: return above ? quotient + 1 : quotient;
+    case OpaqueOp::div:
+      return quotient;
+    case OpaqueOp::rem:
+      return rest;
+    case OpaqueOp::floordiv:
+      return below ? quotient - 1 : quotient;
+    case OpaqueOp::mod:
+      return below ? rest + b : rest;
+    case OpaqueOp::cdiv:
+      return above ? quotient + 1 : quotient;
     case OpaqueOp::min:
-    case OpaqueOp::max: break;
+    case OpaqueOp::max:
+      break;
   }
   return std::nullopt;
 }

@@ -28,7 +28,9 @@ class TestChecker {
     if (!name.present()) return;
     for (std::size_t i = block_base_; i < names_.size(); ++i) {
       if (names_[i].text != name.text) continue;
-      diags_.report<diag::duplicate_name>(name.span, name.text).label(names_[i].span, "first defined here").help("choose another name");
+      diags_.report<diag::duplicate_name>(name.span, name.text)
+          .label(names_[i].span, "first defined here")
+          .help("choose another name");
       break;
     }
     names_.push_back(name);
@@ -75,12 +77,15 @@ class TestChecker {
             block(node.block);
           } else if constexpr (std::is_same_v<Node, ast::BlockStmt> || std::is_same_v<Node, ast::Fast>) {
             block(node.block);
-          } else if constexpr (std::is_same_v<Node, ast::Scoped> || std::is_same_v<Node, ast::Specialize> || std::is_same_v<Node, ast::Pipeline> ||
-                               std::is_same_v<Node, ast::Step>) {
-            diags_.report<diag::misplaced_statement>(stmt.span, "a test runs on the host: scopes, threads and pipelines stand in kernels")
+          } else if constexpr (std::is_same_v<Node, ast::Scoped> || std::is_same_v<Node, ast::Specialize> ||
+                               std::is_same_v<Node, ast::Pipeline> || std::is_same_v<Node, ast::Step>) {
+            diags_
+                .report<diag::misplaced_statement>(
+                    stmt.span, "a test runs on the host: scopes, threads and pipelines stand in kernels")
                 .help("put it into a kernel and `launch` that");
           } else if constexpr (std::is_same_v<Node, ast::Return>) {
-            diags_.report<diag::misplaced_statement>(stmt.span, "a test returns nothing").help("state what is expected: `expect_equal(a, b)`");
+            diags_.report<diag::misplaced_statement>(stmt.span, "a test returns nothing")
+                .help("state what is expected: `expect_equal(a, b)`");
           }
         },
         stmt.node);
@@ -112,7 +117,8 @@ class TestChecker {
             call(node);
           } else if constexpr (std::is_same_v<Node, ast::Launch>) {
             launch(node);
-          } else if constexpr (std::is_same_v<Node, ast::Tuple> || std::is_same_v<Node, ast::SetExpr> || std::is_same_v<Node, ast::ListExpr>) {
+          } else if constexpr (std::is_same_v<Node, ast::Tuple> || std::is_same_v<Node, ast::SetExpr> ||
+                               std::is_same_v<Node, ast::ListExpr>) {
             for (const ast::ExprId element : node.elements) expression(element);
           }
         },
@@ -159,13 +165,15 @@ class TestChecker {
     if (const auto* function = std::get_if<ast::Function>(&item.item->node)) {
       if (function->params.size() == node.args.size()) return;
       diags_
-          .report<diag::wrong_argument_count>(n.span, fmt::format("`{}` takes {} argument{}, not {}", n.text, function->params.size(),
-                                                                  function->params.size() == 1 ? "" : "s", node.args.size()))
+          .report<diag::wrong_argument_count>(
+              n.span, fmt::format("`{}` takes {} argument{}, not {}", n.text, function->params.size(),
+                                  function->params.size() == 1 ? "" : "s", node.args.size()))
           .label(function->name.span, "defined here");
       return;
     }
     auto builder = diags_.report<diag::wrong_kind_of_name>(n.span, n.text, "not a function", "a function");
-    if (std::holds_alternative<ast::Kernel>(item.item->node)) builder.help(fmt::format("start it with `launch {}(…)`", n.text));
+    if (std::holds_alternative<ast::Kernel>(item.item->node))
+      builder.help(fmt::format("start it with `launch {}(…)`", n.text));
   }
 
   void launch(const ast::Launch& node) {
@@ -184,7 +192,8 @@ class TestChecker {
       }
       std::sort(candidates.begin(), candidates.end());
       auto builder = diags_.report<diag::unknown_kernel>(node.kernel.span, node.kernel.text);
-      if (const auto near = closest(node.kernel.text, candidates)) builder.help(fmt::format("did you mean `{}`?", *near));
+      if (const auto near = closest(node.kernel.text, candidates))
+        builder.help(fmt::format("did you mean `{}`?", *near));
       return;
     }
     launch_generics(node, *kernel);
@@ -201,10 +210,12 @@ class TestChecker {
     }
     if (named || node.args.size() == inputs.size()) return;
     diags_
-        .report<diag::wrong_argument_count>(node.kernel.span, fmt::format("`{}` takes {} argument{}, not {}", kernel->name.text, inputs.size(),
-                                                                          inputs.size() == 1 ? "" : "s", node.args.size()))
+        .report<diag::wrong_argument_count>(
+            node.kernel.span, fmt::format("`{}` takes {} argument{}, not {}", kernel->name.text, inputs.size(),
+                                          inputs.size() == 1 ? "" : "s", node.args.size()))
         .label(kernel->name.span, "defined here")
-        .note(inputs.empty() ? std::string("it has no inputs") : fmt::format("its `in` and `inout` parameters are {}", quoted_list(inputs)));
+        .note(inputs.empty() ? std::string("it has no inputs")
+                             : fmt::format("its `in` and `inout` parameters are {}", quoted_list(inputs)));
   }
 
   void launch_generics(const ast::Launch& node, const ast::Kernel& kernel) {
@@ -216,7 +227,9 @@ class TestChecker {
         ++positional;
         if (positional == known.size() + 1) {
           diags_
-              .report<diag::wrong_argument_count>(tree_[arg.value].span, fmt::format("`{}` has {} generic parameter{}", kernel.name.text, known.size(), known.size() == 1 ? "" : "s"))
+              .report<diag::wrong_argument_count>(
+                  tree_[arg.value].span, fmt::format("`{}` has {} generic parameter{}", kernel.name.text, known.size(),
+                                                     known.size() == 1 ? "" : "s"))
               .label(kernel.name.span, "defined here");
         }
         continue;
@@ -236,6 +249,8 @@ class TestChecker {
 
 }  // namespace
 
-void check_test(const Module& module, const ast::Test& test, Diagnostics& diags) { TestChecker(module, diags).block(test.body); }
+void check_test(const Module& module, const ast::Test& test, Diagnostics& diags) {
+  TestChecker(module, diags).block(test.body);
+}
 
 }  // namespace pk::sema

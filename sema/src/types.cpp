@@ -78,7 +78,9 @@ Elaborator::TypeUse Elaborator::type_use(ast::TypeId id, bool with_dims) {
       use.type.space = *space;
       use.type.kind = ir::Type::Kind::ref;
       if (*space == ir::Space::tmem) {
-        error<diag::needs_target>(node.space.span, "tmem", "tensor memory, which begins with sm_100 (this is " + std::string(target_.name) + ")");
+        error<diag::needs_target>(
+            node.space.span, "tmem",
+            "tensor memory, which begins with sm_100 (this is " + std::string(target_.name) + ")");
         use.ok = false;
       }
     }

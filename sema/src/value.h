@@ -19,8 +19,12 @@ struct SemType {
   SymShape shape;
 
   [[nodiscard]] static SemType scalar(ir::Dtype t) { return {ir::Type::Kind::scalar, t, ir::Space::gmem, {}}; }
-  [[nodiscard]] static SemType tile(ir::Dtype t, SymShape s) { return {ir::Type::Kind::tile, t, ir::Space::gmem, std::move(s)}; }
-  [[nodiscard]] static SemType ref(ir::Space sp, ir::Dtype t, SymShape s) { return {ir::Type::Kind::ref, t, sp, std::move(s)}; }
+  [[nodiscard]] static SemType tile(ir::Dtype t, SymShape s) {
+    return {ir::Type::Kind::tile, t, ir::Space::gmem, std::move(s)};
+  }
+  [[nodiscard]] static SemType ref(ir::Space sp, ir::Dtype t, SymShape s) {
+    return {ir::Type::Kind::ref, t, sp, std::move(s)};
+  }
   [[nodiscard]] bool is_scalar() const { return kind == ir::Type::Kind::scalar; }
   [[nodiscard]] bool is_tile() const { return kind == ir::Type::Kind::tile; }
 };
@@ -34,38 +38,38 @@ struct RefRoot {
   Span span;
   ast::Mode mode = ast::Mode::inout;  ///< of parameters and blocks
   const RefRoot* parent = nullptr;
-  mutable bool written = false;       ///< an `out` parameter that something may have written already
-  std::vector<std::int64_t> tiled;    ///< pinned by the user
+  mutable bool written = false;     ///< an `out` parameter that something may have written already
+  std::vector<std::int64_t> tiled;  ///< pinned by the user
   std::int64_t swizzle = -1;
 };
 
 struct Val {
   enum class Kind : std::uint8_t {
-    poison,    ///< a mistake that is already reported; silences what follows from it
-    none,      ///< a call without result
-    integer,   ///< `sym`: known at compile time or a polynomial of run-time dimensions
-    real,      ///< an untyped floating literal
-    boolean,   ///< a condition that is known at compile time
-    value,     ///< a scalar or tile of the IR
-    ref,       ///< memory
-    dtype,     ///< an element type as argument
-    axis,      ///< a mesh axis, or a sequential axis of a blocked kernel
+    poison,   ///< a mistake that is already reported; silences what follows from it
+    none,     ///< a call without result
+    integer,  ///< `sym`: known at compile time or a polynomial of run-time dimensions
+    real,     ///< an untyped floating literal
+    boolean,  ///< a condition that is known at compile time
+    value,    ///< a scalar or tile of the IR
+    ref,      ///< memory
+    dtype,    ///< an element type as argument
+    axis,     ///< a mesh axis, or a sequential axis of a blocked kernel
     tuple,
     function,
     text
   };
   Kind kind = Kind::poison;
-  Sym sym;                      ///< integer; axis: its extent
-  bool is_index = false;        ///< integer: of type `index`, else it adapts to its context as a literal does
-  bool above_int64 = false;     ///< integer: a literal over 2^63, whose bits `sym` holds
+  Sym sym;                   ///< integer; axis: its extent
+  bool is_index = false;     ///< integer: of type `index`, else it adapts to its context as a literal does
+  bool above_int64 = false;  ///< integer: a literal over 2^63, whose bits `sym` holds
   double real = 0;
   bool flag = false;
-  SemType type;                 ///< value, ref; dtype: its dtype
-  ir::Value ir;                 ///< value, ref; sequential axis: the loop variable
+  SemType type;  ///< value, ref; dtype: its dtype
+  ir::Value ir;  ///< value, ref; sequential axis: the loop variable
   const RefRoot* root = nullptr;
-  bool transposed = false;      ///< ref: an odd number of `.T` since the root
-  bool is_view = false;         ///< ref: not all of the root
-  int axis = -1;                ///< axis: number in the mesh, -1 for a sequential axis
+  bool transposed = false;  ///< ref: an odd number of `.T` since the root
+  bool is_view = false;     ///< ref: not all of the root
+  int axis = -1;            ///< axis: number in the mesh, -1 for a sequential axis
   std::vector<Val> elements;
   ItemRef item;
   std::string text;

@@ -97,7 +97,7 @@ kernel k(out y: f32[4]) mesh(grid b: 1) {
     scoped (a: smem f32[64, 64] tiled(8, 48)) { y[0] = 0.0; }                 //! PK0510: 48
     scoped (a: smem f32[64, 64] swizzle(96)) { y[0] = 0.0; }                  //! PK0510: 128
     scoped (a: smem f32[4] arrivals(2)) { y[0] = 0.0; }                       //! PK0211: barriers
-    scoped (a: smem f32[4] glbal) { y[0] = 0.0; }                             //! PK0211: `global`
+    scoped (a: smem f32[4] global) { y[0] = 0.0; }                            //! PK0211: semaphore
     scoped (a: barrier arrivals(0)) { y[0] = 0.0; }                           //! PK0411
     scoped (a: f32[4]) { y[0] = 0.0; }                                        //! PK0411: memory
     scoped (a: smem f32[4] = zeros(f32[4])) { y[0] = 0.0; }                   //! PK0411: initial

@@ -47,7 +47,7 @@ kernel k<N: int = 8>(in x: f32[N], out y: f32[N]) mesh(grid b: 1) {
 
 TEST_CASE("pipelines", "[control]") {
   CHECK(mismatches(R"(
-kernel k(in x: f32[K, 128], out y: f32[K, 128], out z: f32[128]) mesh(grid b: 1) {
+kernel p(in x: f32[K, 128], out y: f32[K, 128], out z: f32[128]) mesh(grid b: 1) {
     pipeline k in 0 .. K stages(0) load a = x.at[k, :] { z[...] = a[...]; }                       //! PK0702: stages
     pipeline k in 0 .. K stages(2) delay_release(2) load a = x.at[k, :] { z[...] = a[...]; }      //! PK0702: stages(2)
     pipeline k in 0 .. K stages(2) load a = x[k, :] { z[...] = a[...]; }                          //! PK0705: x.at
@@ -55,7 +55,7 @@ kernel k(in x: f32[K, 128], out y: f32[K, 128], out z: f32[128]) mesh(grid b: 1)
     pipeline k in 0 .. K stages(2) load a = x.at[k, :] compute { z[...] = 0.0; }                  //! PK0701: step
     pipeline k in 0 .. K stages(2) load a = x.at[:, k] { z[...] = 0.0; }                          //! PK0407: `K`
     pipeline k in 0 .. K stages(2) store a = x.at[k, :] { a[...] = 0.0; }                         //! PK0414: x
-    pipeline k in 0 .. K stages(2) load a = x.at[k, :] swizle(128) { z[...] = a[...]; }           //! PK0211
+    pipeline k in 0 .. K stages(2) load a = x.at[k, :] arrivals(128) { z[...] = a[...]; }           //! PK0211
     pipeline k in 0 .. K stages(2) load a = x.at[k, :], store c = y.at[k, :] { c[...] = a[...]; break; }   //! PK0416: steps
     step { }                                                                                      //! PK0416: pipeline
     y[...] = k;                                                                                   //! PK0201

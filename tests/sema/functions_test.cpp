@@ -57,7 +57,7 @@ kernel k(out y: f32[4]) mesh(grid b: 1) {
 TEST_CASE("a function is checked where no kernel calls it", "[functions]") {
   CHECK(mismatches(R"(
 fn f<N: int, T: f16 | f32>(x: T[N], out y: T[N]) {
-    y[w, :] = x[missing];               //! PK0201: missing
+    y[...] = x[missing] * (w as f32) as T;      //! PK0201: missing
     scoped collective(w) (s: smem T[N]) { s[...] = x; y[...] = s[...] * 2; }
 }
 kernel k(out y: f32[2]) mesh(wg w: 2) { y[w] = 0.0; }

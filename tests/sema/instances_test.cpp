@@ -9,9 +9,9 @@ using namespace pk;
 
 TEST_CASE("parameters, dimensions and mesh", "[instances]") {
   const Program program(R"(
-kernel k<BM: int = 64>(in x: f32[M, N], in w: f16[2 * N], in n: i32, out y: f32[M, 4])
+kernel k<BM: int = 64>(in x: f32[M, N], in v: f16[2 * N], in count: i32, out y: f32[M, 4])
 where M % BM == 0, BM > 0
-mesh(grid m: M / BM, grid n: 3, cluster c: 2, wg w: 2) { if w == 0 { y[m * BM, :] = n as f32; } }
+mesh(grid m: M / BM, grid q: 3, cluster c: 2, wg w: 2) { if w == 0 { y[m * BM, :] = count as f32; } }
 )");
   sema::Bindings bindings;
   bindings.dims.emplace("N", 8);
@@ -75,7 +75,8 @@ kernel k(in x: f16[8, 64], out y: f16[8, 64]) mesh(grid b: 1) { y[...] = x[...] 
   CHECK(find_insts(kernel, ir::Op::broadcast).size() == 1);
   bool found = false;
   for (const ir::Inst* constant : find_insts(kernel, ir::Op::constant)) {
-    if (constant->attrs.has(ir::Attr::value_float)) found = constant->attrs.real(ir::Attr::value_float) == 0.0999755859375;
+    if (constant->attrs.has(ir::Attr::value_float))
+      found = constant->attrs.real(ir::Attr::value_float) == 0.0999755859375;
   }
   CHECK(found);
 }

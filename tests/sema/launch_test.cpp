@@ -25,7 +25,8 @@ Outcome bind(std::string_view kernel, std::vector<sema::ExplicitGeneric> generic
   const Program program(source);
   Diagnostics diags;
   Outcome outcome;
-  outcome.bindings = sema::bind_launch(program.module(), *sema::find_kernel(program.module(), kernel), generics, args, {}, diags);
+  outcome.bindings =
+      sema::bind_launch(program.module(), *sema::find_kernel(program.module(), kernel), generics, args, {}, diags);
   if (!diags.all().empty()) {
     outcome.message = diags.all()[0].message;
     outcome.code = diags.all()[0].code;
@@ -39,7 +40,8 @@ sema::ArgInfo number(ir::Dtype dtype) { return {dtype, {}, true, true}; }
 }  // namespace
 
 TEST_CASE("generics are deduced from types and extents", "[launch]") {
-  const Outcome o = bind("gemm", {}, {array(ir::Dtype::f16, {128, 32}), array(ir::Dtype::f16, {32, 48}), number(ir::Dtype::f32)});
+  const Outcome o =
+      bind("gemm", {}, {array(ir::Dtype::f16, {128, 32}), array(ir::Dtype::f16, {32, 48}), number(ir::Dtype::f32)});
   REQUIRE(o.bindings);
   CHECK(std::get<ir::Dtype>(o.bindings->generics.at("T")) == ir::Dtype::f16);
   CHECK(std::get<std::int64_t>(o.bindings->generics.at("BN")) == 48);

@@ -35,7 +35,8 @@ std::vector<Announced> announced_in(std::string_view source) {
         const std::size_t stop = std::min(rest.find(';'), rest.size());
         const std::string_view one = rest.substr(0, stop);
         const std::size_t colon = std::min(one.find(':'), one.size());
-        list.push_back({line, trimmed(one.substr(0, colon)), colon < one.size() ? trimmed(one.substr(colon + 1)) : std::string()});
+        list.push_back(
+            {line, trimmed(one.substr(0, colon)), colon < one.size() ? trimmed(one.substr(colon + 1)) : std::string()});
         rest.remove_prefix(std::min(stop + 1, rest.size()));
       }
     }
