@@ -5,9 +5,6 @@ set -euo pipefail
 
 packages=(build-essential cmake ninja-build ccache lld antlr4 libantlr4-runtime-dev libfmt-dev catch2 libcli11-dev
   nlohmann-json3-dev python3)
-if [ "${PK_WITHOUT_CODEGEN:-0}" != 1 ]; then
-  packages+=(llvm-19-dev)
-fi
 
 missing=()
 for package in "${packages[@]}"; do

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Builds pk and passes all tests: the whole suite, then the fast tests under ASan and UBSan, then the format check.
+# Builds pk and passes all tests: the whole suite, then the tests under ASan and UBSan.
 #   scripts/test.sh            everything
 #   scripts/test.sh --quick    without the sanitizer build
-# Tests of the CUDA back end run when a driver (libcuda.so.1) can be opened, and report themselves skipped otherwise.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -6,6 +6,6 @@ command -v clang-tidy >/dev/null || { apt-get install -y -qq --no-install-recomm
 if [ "$#" -gt 0 ]; then
   files=("$@")
 else
-  mapfile -t files < <(git ls-files 'frontend/*.cpp' 'sema/*.cpp' 'runtime/*.cpp' 'codegen/*.cpp' 'stdlib/*.cpp' 'tools/*.cpp')
+  mapfile -t files < <(git ls-files 'frontend/*.cpp' 'sema/*.cpp' 'runtime/*.cpp' 'stdlib/*.cpp' 'tools/*.cpp')
 fi
 printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -n 1 clang-tidy -p build --quiet

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "commands.h"
-#include "emit_ptx.h"
 #include "pk/frontend/parse.h"
 #include "pk/ir/passes.h"
 #include "pk/ir/text.h"
@@ -15,15 +14,13 @@ namespace {
 
 struct BuildOptions {
   std::string file;
-  std::string emit = "ptx";
+  std::string emit = "ir";
   std::string output;
   std::string target = "sm_90a";
   std::string kernel;
   std::string print_after;
   std::vector<std::string> dims;
   std::vector<std::string> settings;
-  int optimise = 3;
-  bool debug = false;
   bool time_passes = false;
 };
 
@@ -89,27 +86,14 @@ std::string emit_ir(ir::Kernel kernel, const std::string& print_after) {
   return print_after.empty() ? ir::print(done) : out;
 }
 
-/// Emits one kernel; false after errors.
+/// Appends the IR of one kernel; false after errors.
 bool emit_kernel(const sema::Module& module, const ast::Kernel& kernel, const Build& build, Diagnostics& diags,
                  std::string& out) {
   auto elaborated = sema::elaborate(module, kernel, build.bindings, build.target, diags);
   build.watch.lap(fmt::format("elaborate {}", kernel.name.text));
   if (!elaborated) return false;
-  if (build.options.emit == "ir") {
-    out += emit_ir(std::move(*elaborated), build.options.print_after);
-    build.watch.lap("shared passes");
-    return true;
-  }
-  const ir::Kernel ready = ir::run_shared_passes(std::move(*elaborated), {});
+  out += emit_ir(std::move(*elaborated), build.options.print_after);
   build.watch.lap("shared passes");
-  const Result<std::string> text =
-      emit_device_code(ready, {build.options.emit, build.target, build.options.optimise, build.options.debug});
-  build.watch.lap("code generation");
-  if (!text) {
-    fmt::print(stderr, "pkc: {}\n", text.error().message);
-    return false;
-  }
-  out += *text;
   return true;
 }
 
@@ -136,6 +120,10 @@ int run_build(const BuildOptions& options) {
   const auto target = parse_target(options.target);
   sema::Bindings bindings;
   if (!target || !parse_bindings(options, bindings) || !known_pass(options.print_after)) return usage;
+  if (options.emit != "ast" && options.emit != "ir") {
+    fmt::print(stderr, "pkc: --emit={} needs the code generator, which this version of pkc does not have\n", options.emit);
+    return usage;
+  }
   Stopwatch watch;
   Sources sources;
   Diagnostics diags;
@@ -171,8 +159,7 @@ void add_build(CLI::App& app, Action& action) {
   auto options = std::make_shared<BuildOptions>();
   CLI::App* command = app.add_subcommand("build", "compile a file's kernels and print a stage");
   command->add_option("file", options->file, "a pk file")->required();
-  command->add_option("--emit", options->emit, "ast, ir, llvm or ptx")
-      ->check(CLI::IsMember({"ast", "ir", "llvm", "ptx"}));
+  command->add_option("--emit", options->emit, "ast or ir")->check(CLI::IsMember({"ast", "ir", "llvm", "ptx", "cubin"}));
   command->add_option("-o", options->output, "output file; standard output without");
   command->add_option("--target", options->target, "sm_90a or sm_80");
   command->add_option("--kernel", options->kernel, "only this kernel");
@@ -181,8 +168,6 @@ void add_build(CLI::App& app, Action& action) {
   command->add_option("-D", options->dims, "NAME=value: fix a run-time dimension")->allow_extra_args(false);
   command->add_option("--set", options->settings, "NAME=value: a generic, an integer or a dtype")
       ->allow_extra_args(false);
-  command->add_option("-O", options->optimise, "optimisation level, 0 to 3")->check(CLI::Range(0, 3));
-  command->add_flag("-g", options->debug, "line tables");
   command->add_flag("--time-passes", options->time_passes, "print the time of each stage");
   command->callback([options, &action] { action = [options] { return run_build(*options); }; });
 }

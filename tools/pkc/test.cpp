@@ -154,8 +154,6 @@ int run_tests(const TestOptions& options) {
   run.backend = options.backend;
   show_progress(run.interp);
   if (options.format == "json") run.interp.print = [](std::string_view text) { fmt::print(stderr, "{}", text); };
-  const DevicePtr device = open_device(options.backend, *target);
-  run.device = device.get();
   Counts counts;
   bool checked = true;
   for (const std::string& path : options.files) checked = test_file(path, options, run, counts) && checked;
