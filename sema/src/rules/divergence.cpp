@@ -178,7 +178,9 @@ class ArrivalCheck {
 
   bool check(const Need& need) {
     const LaneSpace::Axis& a = axis(need.axis);
-    if (a.symbolic && !need.threads.empty()) return false;
+    const bool resolved = (lanes_.variance(arrivals_.reach) & unresolved_bit) == 0 && !a.symbolic &&
+                          std::none_of(need.threads.begin(), need.threads.end(), [](std::int64_t t) { return t < 0; });
+    if (!resolved) return false;
     const auto found = split(arrivals_.reach, need.axis, need.threads);
     if (!found) return false;
     const std::string all =

@@ -52,7 +52,7 @@ Known LaneSpace::constant(std::int64_t value) const {
 }
 
 Known LaneSpace::coord(int axis) const {
-  if (axes_[static_cast<std::size_t>(axis)].symbolic) return unknown(AxisMask{1} << axis);
+  if (axes_[static_cast<std::size_t>(axis)].symbolic) return unknown((AxisMask{1} << axis) | unresolved_bit);
   Known v = constant(0);
   for (int lane = 0; lane < count_; ++lane) v.lanes[static_cast<std::size_t>(lane)] = coordinate(lane, axis);
   return v;
@@ -61,7 +61,7 @@ Known LaneSpace::coord(int axis) const {
 Known LaneSpace::threads_in(const std::vector<std::int64_t>& threads) const {
   const int axis = thread_axis();
   if (axis < 0) return constant(1);
-  if (axes_[static_cast<std::size_t>(axis)].symbolic) return unknown(AxisMask{1} << axis);
+  if (axes_[static_cast<std::size_t>(axis)].symbolic) return coord(axis);
   Known v = coord(axis);
   for (auto& lane : v.lanes) lane = std::find(threads.begin(), threads.end(), *lane) != threads.end() ? 1 : 0;
   return v;

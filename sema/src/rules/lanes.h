@@ -14,6 +14,8 @@ namespace pk::sema::rules {
 
 /// Bit i stands for LaneSpace::axes()[i].
 using AxisMask = std::uint32_t;
+/// The bit of values that depend on a generic without a value: rules leave them to the instances of the kernel.
+inline constexpr AxisMask unresolved_bit = AxisMask{1} << 31;
 
 struct Known {
   std::vector<std::optional<std::int64_t>> lanes;  ///< empty: no lane is known

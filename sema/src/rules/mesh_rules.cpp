@@ -100,16 +100,7 @@ int check_limits(const MeshInfo& mesh, const ir::Target& target, Diagnostics& di
 
 int check_mesh(const MeshInfo& mesh, const ir::Target& target, Diagnostics& diags) {
   int errors = 0;
-  for (std::size_t i = 0; i < mesh.axes.size(); ++i) {
-    const MeshAxisInfo& axis = mesh.axes[i];
-    errors += check_axis(axis, diags);
-    for (std::size_t k = 0; k < i; ++k) {
-      if (axis.name.empty() || mesh.axes[k].name != axis.name) continue;
-      diags.report<diag::bad_mesh>(axis.span, fmt::format("two axes are called `{}`", axis.name))
-          .label(mesh.axes[k].span, "the first one");
-      ++errors;
-    }
-  }
+  for (const MeshAxisInfo& axis : mesh.axes) errors += check_axis(axis, diags);
   return errors > 0 ? errors : check_limits(mesh, target, diags);
 }
 

@@ -85,7 +85,8 @@ Places::View Places::subview(const ir::Inst& inst, std::int64_t thread) {
     if (std::find(squeeze.begin(), squeeze.end(), static_cast<std::int64_t>(i)) == squeeze.end()) axes.push_back(axis);
     const ir::Value start = inst.operands[i + 1];
     const auto constant_start = constant(start, thread);
-    const bool full = constant_start == 0 && (sizes[i] == ir::dynamic_extent || sizes[i] == shape[i]);
+    const bool full =
+        constant_start == 0 && (sizes[i] == ir::dynamic_extent || (sizes[i] >= 0 && sizes[i] == shape[i]));
     if (full || !of.place.known) continue;
     if (axis < 0) {
       of.place.known = false;

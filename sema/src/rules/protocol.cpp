@@ -93,6 +93,7 @@ class ThreadWalk {
         {Op::wait_smem_to_gmem, &ThreadWalk::wait_copies},
         {Op::wgmma, &ThreadWalk::wgmma},
         {Op::wgmma_wait, &ThreadWalk::wait_mmas},
+        {Op::atomic, &ThreadWalk::wait},
         {Op::barrier_wait, &ThreadWalk::wait},
         {Op::barrier_test, &ThreadWalk::wait},
         {Op::semaphore_wait, &ThreadWalk::wait},
@@ -305,11 +306,15 @@ class ThreadWalk {
 
   void round_of_step(const ir::Inst& i) {
     region(i.regions[0]);
-    // What was stored to the blocks is the pipeline's business now.
-    std::erase_if(flight_.stores, [this](const OpenStore& s) {
-      const auto& args = pipeline_->regions[1].args;
-      return std::find(args.begin(), args.end(), s.place.root) != args.end();
-    });
+    // What was stored to the blocks is the pipeline's business now, and the next step has other slots.
+    std::erase_if(flight_.stores, [this](const OpenStore& s) { return is_block(s.place.root); });
+    std::erase_if(flight_.outgoing, [this](const OutgoingCopy& c) { return is_block(c.source.root); });
+    std::erase_if(flight_.incoming, [this](const IncomingCopy& c) { return is_block(c.target.root); });
+  }
+  [[nodiscard]] bool is_block(ir::Value root) const {
+    if (pipeline_ == nullptr) return false;
+    const std::vector<ir::Value>& blocks = pipeline_->regions[1].args;
+    return std::find(blocks.begin(), blocks.end(), root) != blocks.end();
   }
 
   /// Whether the pipeline certainly has steps.
@@ -457,8 +462,9 @@ class ThreadWalk {
 
   void check_overwrite(const ir::Inst& i, const Place& place, std::string_view access) {
     for (const OpenMma& mma : flight_.mmas) {
-      if (std::none_of(mma.operands.begin(), mma.operands.end(),
-                       [&](const Place& p) { return certainly_overlap(p, place); }))
+      const bool other_slot = is_block(place.root) && mma.step != step_;
+      if (other_slot || std::none_of(mma.operands.begin(), mma.operands.end(),
+                                     [&](const Place& p) { return certainly_overlap(p, place); }))
         continue;
       report<diag::overwrites_in_flight>(i.loc, access, name(place.root), "a `wgmma`")
           .label(mma.inst->loc.span, "in flight since here")

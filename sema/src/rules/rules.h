@@ -48,7 +48,7 @@ struct MeshInfo {
 /// Adds to each report what the caller knows, such as labels for inlined calls.
 using Annotate = std::function<void(DiagnosticBuilder&)>;
 
-/// PK0308: names and sizes of axes, warpgroups a block, blocks a cluster.
+/// PK0308: axes without name or size, warpgroups a block, blocks a cluster.
 int check_mesh(const MeshInfo& mesh, const ir::Target& target, Diagnostics& diags);
 
 /// PK0301-PK0305 and PK0314 for one scope; at most one error.

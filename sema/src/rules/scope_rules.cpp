@@ -143,6 +143,7 @@ class ScopeCheck {
     for (const ast::ExprId id : scope_.collective->args) {
       const std::string_view name = text(id);
       const Span span = tree_[id].span;
+      if (name.empty()) continue;  // a syntax error
       if (mesh_.find(name) == nullptr) {
         std::vector<std::string> names;
         std::string all;

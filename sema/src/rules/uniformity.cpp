@@ -88,12 +88,13 @@ Known Uniformity::constant(const ir::Inst& i) const {
   if (i.op == Op::constant && type.is_scalar() && !ir::is_floating(type.dtype)) {
     return lanes_.constant(i.attrs.integer(ir::Attr::value_int));
   }
+  if (i.op == Op::dim_value && i.attrs.integer(ir::Attr::dim) < 0) return LaneSpace::unknown(unresolved_bit);
   const int axis =
       i.op == Op::coord || i.op == Op::axis_size ? lanes_.find(static_cast<int>(i.attrs.integer(ir::Attr::axis))) : -1;
   if (axis < 0) return LaneSpace::unknown(0);
   if (i.op == Op::coord) return lanes_.coord(axis);
   const LaneSpace::Axis& of = lanes_.axes()[static_cast<std::size_t>(axis)];
-  return of.symbolic ? LaneSpace::unknown(0) : lanes_.constant(of.size);
+  return of.symbolic ? LaneSpace::unknown(unresolved_bit) : lanes_.constant(of.size);
 }
 
 Known Uniformity::calculated(const ir::Inst& i) const {
@@ -184,6 +185,7 @@ Arrivals Uniformity::if_inst(const ir::Inst& i, const Arrivals& in) {
 Arrivals Uniformity::specialize(const ir::Inst& i, const Arrivals& in) {
   const std::size_t jumps = jumps_;
   const std::vector<std::int64_t>& arms = i.attrs.integers(ir::Attr::arms);
+  const bool known = !arms.empty() && std::none_of(arms.begin(), arms.end(), [](std::int64_t arm) { return arm < 0; });
   const std::vector<Known> before = cells_;
   std::optional<std::vector<Known>> cells;
   Known reach = lanes_.constant(0);
@@ -192,7 +194,7 @@ Arrivals Uniformity::specialize(const ir::Inst& i, const Arrivals& in) {
     for (std::size_t t = 0; t < arms.size(); ++t) {
       if (arms[t] == static_cast<std::int64_t>(a)) threads.push_back(static_cast<std::int64_t>(t));
     }
-    const Known mine = lanes_.threads_in(threads);
+    const Known mine = known ? lanes_.threads_in(threads) : LaneSpace::unknown(unresolved_bit);
     cells_ = before;
     const Arrivals end = region(i.regions[a], narrow(in, mine, Guard::Kind::arm, i));
     reach = lanes_.either(reach, end.reach);
