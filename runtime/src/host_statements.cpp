@@ -226,7 +226,12 @@ Flow HostEvaluator::for_statement(const ast::For& node) {
 }
 
 Flow HostEvaluator::while_statement(const ast::While& node) {
-  for (;;) {
+  for (std::uint64_t rounds = 0;; ++rounds) {
+    if (options_.interp.step_limit != 0 && rounds >= options_.interp.step_limit) {
+      report<diag::run_limit>(span_of(node.condition),
+                              fmt::format("the loop is still running after {} rounds", rounds));
+      return Flow::stop;
+    }
     const std::optional<bool> condition = eval_condition(node.condition);
     if (!condition) return Flow::stop;
     if (!*condition) return Flow::next;

@@ -193,6 +193,18 @@ TEST_CASE("differences are counted and listed", "[host]") {
   CHECK(result.mismatch_span.valid());
 }
 
+TEST_CASE("a loop without end stops at the step limit", "[host]") {
+  Sources sources;
+  const FileId file = sources.add("test.pk", "test t { while true { } }");
+  Diagnostics diags;
+  const sema::ModulePtr module = sema::load(sources, file, diags);
+  runtime::RunOptions options;
+  options.interp.step_limit = 100;
+  const runtime::TestResult result = runtime::run_test(sources, *module, *sema::tests(*module)[0], options);
+  REQUIRE(result.diagnostics.size() == 1);
+  CHECK(code_name(result.diagnostics[0].code) == "PK0914");
+}
+
 TEST_CASE("a test that needs a back end which is not there is skipped", "[host]") {
   Sources sources;
   const FileId file = sources.add(
