@@ -124,7 +124,8 @@ ID : [a-zA-Z_] [a-zA-Z_0-9]* ;
 
 WS : [ \t\r\n\f]+ -> channel(HIDDEN) ;
 LINE_COMMENT : '//' ~[\n]* -> channel(COMMENTS) ;
-BLOCK_COMMENT : '/*' (BLOCK_COMMENT | .)*? '*/' -> channel(COMMENTS) ;
-UNTERMINATED_COMMENT : '/*' (BLOCK_COMMENT | .)*? EOF ;
+// Slashes and stars are taken in runs, so that `/*` within always opens a comment and `*/` always closes one.
+BLOCK_COMMENT : '/*' ('/'* BLOCK_COMMENT | ('/'* | '*'*) ~[/*])* '*'* '*/' -> channel(COMMENTS) ;
+UNTERMINATED_COMMENT : '/*' ;  // matches where BLOCK_COMMENT, which is longer, does not; the lexer stops at it
 UNTERMINATED_STRING : '"' (~["\\\r\n] | '\\' ~[\r\n])* ;
 STRAY : . ;

@@ -94,7 +94,7 @@ void check_brackets(FileId file, ItemTokens& item, Diagnostics& diags) {
       open.push_back(token.get());
       if (static_cast<int>(open.size()) <= max_bracket_depth) continue;
       diags.report<diag::nested_too_deeply>(token_span(file, *token), max_bracket_depth);
-      item.broken = true;
+      item.tokens.clear();  // Nobody walks a tree that deep.
       return;
     }
     if (!is_close(type)) continue;
@@ -128,7 +128,9 @@ TokenList Lexer::tokens(Diagnostics& diags) {
   };
   for (auto token = lexer_.nextToken(); token->getType() != antlr4::Token::EOF; token = lexer_.nextToken()) {
     if (stray.valid() && (token->getType() != PkLexer::STRAY || token->getStartIndex() != stray.end)) flush();
+    const bool in_comment = token->getType() == PkLexer::UNTERMINATED_COMMENT;
     if (!report_faulty(file_, *token, stray, diags)) tokens.push_back(std::move(token));
+    if (in_comment) break;  // The rest of the file is the comment.
   }
   flush();
   return tokens;
@@ -175,6 +177,7 @@ std::vector<ItemTokens> split_items(const Sources& sources, FileId file, TokenLi
     items.back().tokens.push_back(std::move(token));
   }
   for (ItemTokens& item : items) check_brackets(file, item, diags);
+  std::erase_if(items, [](const ItemTokens& item) { return item.tokens.empty(); });
   return items;
 }
 

@@ -35,11 +35,11 @@ class Lexer {
 struct ItemTokens {
   TokenList tokens;
   std::string doc;
-  bool broken = false;  ///< brackets do not match or nest too deeply; reported
+  bool broken = false;  ///< brackets do not match; reported
 };
 
 /// Cuts a file into items where an item's first word stands outside all brackets, or at the start of a line. Each item is
-/// parsed alone, so that a mistake in one does not spread to the next.
+/// parsed alone, so that a mistake in one does not spread to the next. Items that nest too deeply are reported and left out.
 [[nodiscard]] std::vector<ItemTokens> split_items(const Sources& sources, FileId file, TokenList tokens, Diagnostics& diags);
 
 }  // namespace pk
