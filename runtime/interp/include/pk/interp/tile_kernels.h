@@ -110,9 +110,9 @@ struct Matrix {
 /// Whether `multiply_add` knows these types: f16, bf16, f8e4m3, f8e5m2 (mixed), f32 (as tf32 or exactly) into f32 or
 /// f16; i8 and u8 (mixed) into i32; and, for the host, f64 into f64 and i64 into i64.
 [[nodiscard]] bool can_multiply(ir::Dtype a, ir::Dtype b, ir::Dtype acc);
-/// acc[m, n] += a[m, k] * b[k, n]; acc is dense but for `acc_row_stride` (bytes). The products of an element are added up
-/// in order in runs of 16 along k, and each run is then added to acc, in f32 (f16 accumulators: rounded to f16 at the end
-/// of the call); i32 wraps. With `tf32` f32 operands are rounded to 10 bits of mantissa, to nearest even.
+/// acc[m, n] += a[m, k] * b[k, n]; acc is dense but for `acc_row_stride` (bytes). The products of an element are added
+/// up in order in runs of 16 along k, and each run is then added to acc, in f32 (f16 accumulators: rounded to f16 at
+/// the end of the call); i32 wraps. With `tf32` f32 operands are rounded to 10 bits of mantissa, to nearest even.
 void multiply_add(ir::Dtype acc_dtype, std::byte* acc, std::int64_t acc_row_stride, std::int64_t m, std::int64_t n,
                   std::int64_t k, const Matrix& a, const Matrix& b, bool tf32);
 
