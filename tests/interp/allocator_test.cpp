@@ -77,9 +77,8 @@ TEST_CASE("requests from two different scopes are told with both places") {
 
 TEST_CASE("a collective scope that one thread never enters is divergence") {
   KernelMaker make(3);
-  make.if_(thread_is(make, 1), [&] {
-    make.scope(true, [&] { make.alloc(ir::Space::smem, "buf", ir::Dtype::i32, {4}); });
-  });
+  make.if_(thread_is(make, 1),
+           [&] { make.scope(true, [&] { make.alloc(ir::Space::smem, "buf", ir::Dtype::i32, {4}); }); });
   const auto diags = test::run(make.finish(), {});
   REQUIRE(diags.size() == 1);
   CHECK(diags[0].code == 913);

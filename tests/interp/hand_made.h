@@ -1,5 +1,6 @@
 #pragma once
-// Kernels made by hand, for what no accepted program contains: the interpreter has to keep its rules whatever IR it gets.
+// Kernels made by hand, for what no accepted program contains: the interpreter has to keep its rules whatever IR it
+// gets.
 
 #include <string>
 #include <utility>
@@ -27,7 +28,8 @@ class KernelMaker {
   ir::Value param(ir::Mode mode, std::string name, ir::Dtype dtype, ir::Shape shape) {
     std::vector<ir::ParamDim> dims;
     for (const std::int64_t d : shape) dims.push_back({ir::ParamDim::Kind::constant, d});
-    const ir::Type type = shape.empty() ? ir::Type::scalar(dtype) : ir::Type::ref(ir::Space::gmem, dtype, std::move(shape));
+    const ir::Type type =
+        shape.empty() ? ir::Type::scalar(dtype) : ir::Type::ref(ir::Space::gmem, dtype, std::move(shape));
     kernel.params.push_back({name, mode, type, std::move(dims), place()});
     const ir::Value v = kernel.new_value(type, std::move(name));
     kernel.body.args.push_back(v);
@@ -57,7 +59,8 @@ class KernelMaker {
   }
   ir::Value load(ir::Value ref) {
     const ir::Type type = kernel.type(ref);
-    return value(ir::Op::load, type.shape.empty() ? ir::Type::scalar(type.dtype) : ir::Type::tile(type.dtype, type.shape), {ref});
+    return value(ir::Op::load,
+                 type.shape.empty() ? ir::Type::scalar(type.dtype) : ir::Type::tile(type.dtype, type.shape), {ref});
   }
   /// `ref[i]` along axis 0, as a ref.
   ir::Value at(ir::Value ref, ir::Value index) {
@@ -95,7 +98,8 @@ class KernelMaker {
   }
   template <class F>
   void loop(std::int64_t rounds, const F& body) {
-    const ir::Value low = constant(ir::Dtype::index, 0), high = constant(ir::Dtype::index, rounds), step = constant(ir::Dtype::index, 1);
+    const ir::Value low = constant(ir::Dtype::index, 0), high = constant(ir::Dtype::index, rounds),
+                    step = constant(ir::Dtype::index, 1);
     add(ir::Op::for_, {low, high, step});
     const ir::Value counter = kernel.new_value(ir::Type::scalar(ir::Dtype::index));
     region([&] { body(counter); }, {counter});
@@ -151,7 +155,8 @@ interp::Argument argument(std::vector<T>& elements, ir::Shape shape, bool initia
 }
 
 /// Runs a kernel with all checks; the diagnostics in order.
-inline std::vector<Diagnostic> run(ir::Kernel kernel, const std::vector<interp::Argument>& args, const interp::Options& options = {}) {
+inline std::vector<Diagnostic> run(ir::Kernel kernel, const std::vector<interp::Argument>& args,
+                                   const interp::Options& options = {}) {
   Diagnostics diags;
   const interp::ProgramPtr program = interp::prepare(std::move(kernel));
   interp::run(*program, args, {}, options, diags);

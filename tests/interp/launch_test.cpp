@@ -25,7 +25,8 @@ ir::Kernel add_kernel() {
     parts.push_back(make.value(ir::Op::subview, ir::Type::ref(ir::Space::gmem, ir::Dtype::i32, {4}), {param, start}));
     make.kernel.body.insts.back().attrs.set(ir::Attr::sizes, std::vector<std::int64_t>{4});
   }
-  const ir::Value sum = make.value(ir::Op::add, ir::Type::tile(ir::Dtype::i32, {4}), {make.load(parts[0]), make.load(parts[1])});
+  const ir::Value sum =
+      make.value(ir::Op::add, ir::Type::tile(ir::Dtype::i32, {4}), {make.load(parts[0]), make.load(parts[1])});
   make.add(ir::Op::store, {parts[2], sum});
 
   ir::Kernel kernel = std::move(make.kernel);
@@ -51,14 +52,17 @@ ir::Kernel add_kernel() {
 
 TEST_CASE("dimensions are bound from the arguments and size the grid") {
   for (const std::int64_t n : {0, 4, 40}) {
-    std::vector<std::int32_t> a(static_cast<std::size_t>(n), 1), b(static_cast<std::size_t>(n), 2), c(static_cast<std::size_t>(n));
+    std::vector<std::int32_t> a(static_cast<std::size_t>(n), 1), b(static_cast<std::size_t>(n), 2),
+        c(static_cast<std::size_t>(n));
     std::int64_t last_done = 0;
     interp::Options options;
     options.progress = [&](std::int64_t done, std::int64_t total) {
       last_done = done;
       CHECK(total == n / 4);
     };
-    CHECK(test::run(add_kernel(), {test::argument(a, {n}), test::argument(b, {n}), test::argument(c, {n}, false)}, options).empty());
+    CHECK(test::run(add_kernel(), {test::argument(a, {n}), test::argument(b, {n}), test::argument(c, {n}, false)},
+                    options)
+              .empty());
     CHECK(c == std::vector<std::int32_t>(static_cast<std::size_t>(n), 3));
     CHECK(last_done == n / 4);
   }
@@ -69,7 +73,9 @@ TEST_CASE("workers compute the same without checks") {
   interp::Options options;
   options.check_races = options.check_init = options.check_bounds = false;
   options.worker_threads = 3;
-  CHECK(test::run(add_kernel(), {test::argument(a, {4000}), test::argument(b, {4000}), test::argument(c, {4000})}, options).empty());
+  CHECK(test::run(add_kernel(), {test::argument(a, {4000}), test::argument(b, {4000}), test::argument(c, {4000})},
+                  options)
+            .empty());
   CHECK(c == std::vector<std::int32_t>(4000, 11));
 }
 
@@ -93,7 +99,9 @@ TEST_CASE("a clause that does not hold is told with the values in it") {
 TEST_CASE("too few arguments and a wrong rank are refused") {
   std::vector<std::int32_t> a(4);
   CHECK(test::run(add_kernel(), {test::argument(a, {4})}).at(0).code == 907);
-  CHECK(test::run(add_kernel(), {test::argument(a, {4}), test::argument(a, {2, 2}), test::argument(a, {4})}).at(0).code == 907);
+  CHECK(
+      test::run(add_kernel(), {test::argument(a, {4}), test::argument(a, {2, 2}), test::argument(a, {4})}).at(0).code ==
+      907);
 }
 
 TEST_CASE("an output that overlaps another argument is refused") {

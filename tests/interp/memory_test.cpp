@@ -40,10 +40,11 @@ TEST_CASE("a whole buffer is one run, a box of it one run a row") {
   });
   CHECK(runs == 1);
   std::vector<std::int64_t> firsts;
-  for_each_run(walk_in_order(box(m.buffer, {1, 2}, {3, 5})), [&](std::int64_t first, std::int64_t length, std::int64_t) {
-    firsts.push_back(first);
-    CHECK(length == 3);
-  });
+  for_each_run(walk_in_order(box(m.buffer, {1, 2}, {3, 5})),
+               [&](std::int64_t first, std::int64_t length, std::int64_t) {
+                 firsts.push_back(first);
+                 CHECK(length == 3);
+               });
   CHECK(firsts == std::vector<std::int64_t>{8, 14});
 }
 

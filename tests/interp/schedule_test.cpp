@@ -25,7 +25,8 @@ ir::Kernel relay(std::int64_t rounds, bool back_pressure) {
             make.add(ir::Op::barrier_arrive, {make.at(there, i)});
             if (back_pressure) make.add(ir::Op::barrier_wait, {make.at(back, i)});
           });
-          if (!back_pressure) make.loop(rounds, [&](ir::Value i) { make.add(ir::Op::barrier_wait, {make.at(back, i)}); });
+          if (!back_pressure)
+            make.loop(rounds, [&](ir::Value i) { make.add(ir::Op::barrier_wait, {make.at(back, i)}); });
         },
         [&] {
           make.loop(rounds, [&](ir::Value i) {
@@ -65,7 +66,8 @@ TEST_CASE("a right program gives the same under every schedule") {
 TEST_CASE("a missing order is found under every schedule") {
   std::vector<std::int32_t> in(8), out(8);
   for (const interp::Options& options : all_schedules()) {
-    const auto diags = test::run(relay(2, false), {test::argument(in, {2, 4}), test::argument(out, {2, 4}, false)}, options);
+    const auto diags =
+        test::run(relay(2, false), {test::argument(in, {2, 4}), test::argument(out, {2, 4}, false)}, options);
     REQUIRE_FALSE(diags.empty());
     CHECK(diags[0].code == 901);
   }
@@ -119,15 +121,18 @@ TEST_CASE("blocks that wait for later blocks are all resident") {
   make.scope(false, [&] {
     const ir::Value turn = make.alloc(ir::Space::semaphore, "turn", ir::Dtype::i32, {blocks + 1});
     make.kernel.values[turn.id].name = "turn";
-    const ir::Value g = make.coordinate(0), one = make.constant(ir::Dtype::index, 1), last = make.constant(ir::Dtype::index, blocks - 1);
+    const ir::Value g = make.coordinate(0), one = make.constant(ir::Dtype::index, 1),
+                    last = make.constant(ir::Dtype::index, blocks - 1);
     const ir::Value waits = make.value(ir::Op::lt, ir::Type::scalar(ir::Dtype::boolean), {g, last});
     make.if_(waits, [&] {
-      make.add(ir::Op::semaphore_wait, {make.at(turn, make.value(ir::Op::add, ir::Type::scalar(ir::Dtype::index), {g, one})), one})
+      make.add(ir::Op::semaphore_wait,
+               {make.at(turn, make.value(ir::Op::add, ir::Type::scalar(ir::Dtype::index), {g, one})), one})
           .attrs.set(ir::Attr::decrement, true);
     });
     const ir::Value first = make.constant(ir::Dtype::index, 0);
-    make.if_(make.value(ir::Op::gt, ir::Type::scalar(ir::Dtype::boolean), {g, first}),
-             [&] { make.add(ir::Op::semaphore_signal, {make.at(turn, g), one}); });
+    make.if_(make.value(ir::Op::gt, ir::Type::scalar(ir::Dtype::boolean), {g, first}), [&] {
+      make.add(ir::Op::semaphore_signal, {make.at(turn, g), one});
+    });
   });
   ir::Kernel kernel = make.finish();
   for (ir::Inst& inst : kernel.body.insts[0].regions[0].insts) {

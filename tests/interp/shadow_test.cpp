@@ -8,7 +8,9 @@ namespace {
 
 constexpr Agent first = 0, second = lanes_per_thread;
 
-Access by(Agent thread, Time time, AccessKind kind, std::uint32_t pc = 1) { return {thread, time, thread, pc, kind, 0}; }
+Access by(Agent thread, Time time, AccessKind kind, std::uint32_t pc = 1) {
+  return {thread, time, thread, pc, kind, 0};
+}
 
 Clock knows(std::initializer_list<std::pair<Agent, Time>> events) {
   Clock clock(0, 4 * lanes_per_thread);

@@ -1,5 +1,5 @@
-// The checks in front of every memory access: bounds always (the interpreter never touches memory outside), then races and
-// unwritten memory through the buffer's shadow.
+// The checks in front of every memory access: bounds always (the interpreter never touches memory outside), then races
+// and unwritten memory through the buffer's shadow.
 
 #include <fmt/format.h>
 
@@ -11,19 +11,24 @@ bool Machine::check_bounds(Thread& thread, const Instr& at, const Ref& ref) {
   if (ref.inside()) return true;
   std::array<std::int64_t, max_rank> size;
   size.fill(1);
-  for (int a = 0; a < ref.rank; ++a) size[static_cast<std::size_t>(ref.axis[static_cast<std::size_t>(a)])] = ref.extent[static_cast<std::size_t>(a)];
+  for (int a = 0; a < ref.rank; ++a)
+    size[static_cast<std::size_t>(ref.axis[static_cast<std::size_t>(a)])] = ref.extent[static_cast<std::size_t>(a)];
   std::string why;
   for (std::size_t a = 0; a < static_cast<std::size_t>(ref.root_rank); ++a) {
     const std::int64_t low = ref.start[a], high = ref.start[a] + size[a] - 1;
     if (low >= 0 && high < ref.root_extent[a]) continue;
-    why = fmt::format("index {} of axis {} is outside 0..{}", low < 0 ? low : std::max(low, high), a, ref.root_extent[a]);
+    why =
+        fmt::format("index {} of axis {} is outside 0..{}", low < 0 ? low : std::max(low, high), a, ref.root_extent[a]);
     break;
   }
   fail<diag::run_bounds>(*at.inst, fmt::format("`{}` is out of bounds: {}", describe(ref), why))
       .at(fmt::format("accessed by {}", name_thread(thread.agent)))
-      .label(ref.buffer->span, fmt::format("`{}` has the extents [{}] here", ref.buffer->name, fmt::join(ref.buffer->extents, ", ")))
-      .help("keep the index within the extent, mask the access (`load(ref, mask, other)`, `store(ref, value, mask)`), or let "
-            "a copy say `oob(zero)`");
+      .label(ref.buffer->span,
+             fmt::format("`{}` has the extents [{}] here", ref.buffer->name, fmt::join(ref.buffer->extents, ", ")))
+      .help(
+          "keep the index within the extent, mask the access (`load(ref, mask, other)`, `store(ref, value, mask)`), or "
+          "let "
+          "a copy say `oob(zero)`");
   return false;
 }
 
@@ -32,12 +37,15 @@ bool Machine::check_peer(Thread& thread, const Instr& at, const Ref& ref) {
   if (buffer.block == nullptr || buffer.block == thread.block || !races_) return true;
   const bool entered = buffer.alive && thread.clock[buffer.entry_agent] >= buffer.entry_time;
   if (entered) return true;
-  fail<diag::run_race>(*at.inst, fmt::format("race on `{}` of {}: it may not have entered the scope yet, or may have left it",
-                                             buffer.name, name_block(buffer.block->number)))
+  fail<diag::run_race>(*at.inst,
+                       fmt::format("race on `{}` of {}: it may not have entered the scope yet, or may have left it",
+                                   buffer.name, name_block(buffer.block->number)))
       .at(fmt::format("accessed by {}", name_thread(thread.agent)))
       .label(buffer.span, "allocated at the entry of this scope, by each block when it gets there")
-      .help("let all blocks of the cluster meet (`cluster_barrier`) after entering the scope, before the first access to a "
-            "peer's shared memory");
+      .help(
+          "let all blocks of the cluster meet (`cluster_barrier`) after entering the scope, before the first access to "
+          "a "
+          "peer's shared memory");
   return false;
 }
 

@@ -1,6 +1,6 @@
 // The copy engine. A copy is checked and remembered in the shadows when it is issued, under the event that ends it (a
-// completion of its barrier, or its group of the issuing thread), so that what is found does not depend on when the data
-// move. They move when the schedule says so.
+// completion of its barrier, or its group of the issuing thread), so that what is found does not depend on when the
+// data move. They move when the schedule says so.
 
 #include <fmt/format.h>
 
@@ -47,7 +47,8 @@ void copy_box(const Ref& source, const Ref& target, OutOfBounds oob) {
   if (all.any && (oob == OutOfBounds::zero || oob == OutOfBounds::nan)) {
     const ir::Dtype dtype = target.buffer->dtype;
     std::array<std::byte, 8> element{};
-    ir::Scalar::of_double(dtype, oob == OutOfBounds::nan ? std::numeric_limits<double>::quiet_NaN() : 0.0).store(element.data());
+    ir::Scalar::of_double(dtype, oob == OutOfBounds::nan ? std::numeric_limits<double>::quiet_NaN() : 0.0)
+        .store(element.data());
     fill(element.data(), part(target, all.low, all.high));
   }
   const Common common = common_part(source, target);
@@ -61,7 +62,10 @@ bool same_extents(const Ref& a, const Ref& b) {
 /// Reports a copy whose two sides differ in extent, which only run-time extents can bring about.
 bool check_extents(Machine& machine, Thread& thread, const Instr& at, const Ref& source, const Ref& target) {
   if (same_extents(source, target)) return true;
-  machine.fail<diag::run_bounds>(*at.inst, fmt::format("this copy takes {} elements from `{}` to {} of `{}`", source.elements(), describe(source), target.elements(), describe(target)))
+  machine
+      .fail<diag::run_bounds>(*at.inst,
+                              fmt::format("this copy takes {} elements from `{}` to {} of `{}`", source.elements(),
+                                          describe(source), target.elements(), describe(target)))
       .at(fmt::format("issued by {}", machine.name_thread(thread.agent)))
       .help("give both sides the same extents");
   return false;
@@ -90,11 +94,14 @@ std::vector<Block*> blocks_along(const Block& block, const std::vector<int>& axe
 }
 
 /// Checks one copy in and remembers its accesses. `clock`: what is known to everybody who takes part in issuing it.
-bool check_copy_in(Machine& machine, Thread& thread, const Instr& at, const CopyIn& copy, Time time, const Clock& clock) {
-  if (copy.tile.empty() && !machine.touch_async(thread, at, inside_of(copy.source), AccessKind::async_read, copy.barrier->agent, time, clock)) {
+bool check_copy_in(Machine& machine, Thread& thread, const Instr& at, const CopyIn& copy, Time time,
+                   const Clock& clock) {
+  if (copy.tile.empty() && !machine.touch_async(thread, at, inside_of(copy.source), AccessKind::async_read,
+                                                copy.barrier->agent, time, clock)) {
     return false;
   }
-  return machine.touch_async(thread, at, inside_of(copy.target), AccessKind::async_write, copy.barrier->agent, time, clock);
+  return machine.touch_async(thread, at, inside_of(copy.target), AccessKind::async_write, copy.barrier->agent, time,
+                             clock);
 }
 
 }  // namespace
@@ -108,7 +115,9 @@ Step Machine::copy_in(Thread& thread, const Instr& at) {
   copy.pc = pc_of(at);
   copy.thread = thread.agent;
   const Ref& barrier_ref = thread.refs[detail.barrier];
-  if (!check_bounds(thread, at, barrier_ref) || !check_peer(thread, at, barrier_ref) || !check_peer(thread, at, copy.target)) return Step::failed;
+  if (!check_bounds(thread, at, barrier_ref) || !check_peer(thread, at, barrier_ref) ||
+      !check_peer(thread, at, copy.target))
+    return Step::failed;
   copy.barrier = barrier_ref.buffer->barriers + barrier_ref.origin();
   copy.barrier_buffer = barrier_ref.buffer;
 
@@ -126,7 +135,8 @@ Step Machine::copy_in(Thread& thread, const Instr& at) {
     }
   }
   if (!check_extents(*this, thread, at, copy.source, copy.target)) return Step::failed;
-  if (copy.oob == OutOfBounds::error && (!check_bounds(thread, at, copy.source) || !check_bounds(thread, at, copy.target))) {
+  if (copy.oob == OutOfBounds::error &&
+      (!check_bounds(thread, at, copy.source) || !check_bounds(thread, at, copy.target))) {
     return Step::failed;
   }
   copy.phase = copy.barrier->next_phase();
@@ -135,7 +145,8 @@ Step Machine::copy_in(Thread& thread, const Instr& at) {
   copy.clock = thread.clock;
   tick(thread);
   if (group.size() > 1) return issue_multicast(thread, at, group, std::move(copy)) ? Step::next : Step::failed;
-  if (!check_copy_in(*this, thread, at, copy, copy.barrier->base + static_cast<Time>(copy.phase), copy.clock)) return Step::failed;
+  if (!check_copy_in(*this, thread, at, copy, copy.barrier->base + static_cast<Time>(copy.phase), copy.clock))
+    return Step::failed;
   return start_copy_in(*thread.block->cluster, std::move(copy)) ? Step::next : Step::failed;
 }
 
@@ -148,7 +159,8 @@ bool Machine::start_copy_in(Cluster& cluster, CopyIn copy) {
 bool Machine::issue_multicast(Thread& thread, const Instr& at, const std::vector<Block*>& group, CopyIn copy) {
   Cluster& cluster = *thread.block->cluster;
   const std::uint32_t pc = pc_of(at);
-  auto found = std::ranges::find_if(cluster.multicasts, [&](const Multicast& m) { return m.pc == pc && m.group == group; });
+  auto found =
+      std::ranges::find_if(cluster.multicasts, [&](const Multicast& m) { return m.pc == pc && m.group == group; });
   if (found == cluster.multicasts.end()) {
     found = cluster.multicasts.insert(found, Multicast{pc, group, {}});
     found->issued.resize(group.size());
@@ -156,14 +168,15 @@ bool Machine::issue_multicast(Thread& thread, const Instr& at, const std::vector
   const auto member = std::ranges::find(group, thread.block) - group.begin();
   found->issued[static_cast<std::size_t>(member)].push_back(std::move(copy));
   if (std::ranges::any_of(found->issued, [](const auto& queue) { return queue.empty(); })) return true;
-  // Every block has issued its part, and each part may be written into every block: the copy knows only what all of them
-  // knew.
+  // Every block has issued its part, and each part may be written into every block: the copy knows only what all of
+  // them knew.
   std::vector<CopyIn> copies;
   for (auto& queue : found->issued) {
     copies.push_back(std::move(queue.front()));
     queue.pop_front();
   }
-  if (std::ranges::all_of(found->issued, [](const auto& queue) { return queue.empty(); })) cluster.multicasts.erase(found);
+  if (std::ranges::all_of(found->issued, [](const auto& queue) { return queue.empty(); }))
+    cluster.multicasts.erase(found);
   Clock known = copies.front().clock;
   if (races_) {
     for (const CopyIn& c : copies) known.meet(c.clock);
@@ -210,7 +223,8 @@ Step Machine::store_async(Thread& thread, const Instr& at) {
   copy.barrier->copies.push_back({copy.pc, copy.thread, copy.phase, copy.target.buffer});
   copy.clock = thread.clock;
   tick(thread);
-  if (!check_copy_in(*this, thread, at, copy, copy.barrier->base + static_cast<Time>(copy.phase), copy.clock)) return Step::failed;
+  if (!check_copy_in(*this, thread, at, copy, copy.barrier->base + static_cast<Time>(copy.phase), copy.clock))
+    return Step::failed;
   return start_copy_in(*thread.block->cluster, std::move(copy)) ? Step::next : Step::failed;
 }
 
@@ -223,8 +237,10 @@ Step Machine::copy_out(Thread& thread, const Instr& at) {
   copy.reduce = detail.reduce;
   copy.pc = pc_of(at);
   copy.group = thread.open_group;
-  if (!check_peer(thread, at, copy.source) || !check_extents(*this, thread, at, copy.source, copy.target)) return Step::failed;
-  if (copy.oob == OutOfBounds::error && (!check_bounds(thread, at, copy.source) || !check_bounds(thread, at, copy.target))) {
+  if (!check_peer(thread, at, copy.source) || !check_extents(*this, thread, at, copy.source, copy.target))
+    return Step::failed;
+  if (copy.oob == OutOfBounds::error &&
+      (!check_bounds(thread, at, copy.source) || !check_bounds(thread, at, copy.target))) {
     return Step::failed;
   }
   const Common common = common_part(copy.source, copy.target);
@@ -232,7 +248,8 @@ Step Machine::copy_out(Thread& thread, const Instr& at) {
     copy.source = part(copy.source, common.low, common.high);
     copy.target = part(copy.target, common.low, common.high);
     const AccessKind kind = copy.reduce.empty() ? AccessKind::async_write : AccessKind::reduce;
-    if (!touch_async(thread, at, copy.source, AccessKind::async_read, thread.lane(Lane::store_reads), copy.group, thread.clock) ||
+    if (!touch_async(thread, at, copy.source, AccessKind::async_read, thread.lane(Lane::store_reads), copy.group,
+                     thread.clock) ||
         !touch_async(thread, at, copy.target, kind, thread.lane(Lane::store_writes), copy.group, thread.clock)) {
       return Step::failed;
     }
@@ -297,10 +314,13 @@ bool Machine::end_copies(Thread& thread, const Instr&, std::uint32_t scope) {
   for (const CopyOut& copy : thread.copies_out) {
     if (copy.group <= thread.groups_read || program_.allocs[copy.source.buffer->alloc].scope != scope) continue;
     fail<diag::run_unawaited>(*program_.code[copy.pc].inst,
-                              fmt::format("this copy may still read `{}` when the scope of `{}` ends", describe(copy.source), copy.source.buffer->name))
+                              fmt::format("this copy may still read `{}` when the scope of `{}` ends",
+                                          describe(copy.source), copy.source.buffer->name))
         .at(fmt::format("issued by {} and not waited for", name_thread(thread.agent)))
         .label(copy.source.buffer->span, fmt::format("`{}` is allocated here", copy.source.buffer->name))
-        .help("call `wait_smem_to_gmem(0)`, or `wait_smem_to_gmem(0, read_only)`, in the same thread before the scope ends");
+        .help(
+            "call `wait_smem_to_gmem(0)`, or `wait_smem_to_gmem(0, read_only)`, in the same thread before the scope "
+            "ends");
     return false;
   }
   return true;
@@ -311,7 +331,9 @@ namespace handlers {
 Step copy_gmem_to_smem(Machine& machine, Thread& thread, const Instr& at) { return machine.copy_in(thread, at); }
 Step copy_smem_to_gmem(Machine& machine, Thread& thread, const Instr& at) { return machine.copy_out(thread, at); }
 Step async_store(Machine& machine, Thread& thread, const Instr& at) { return machine.store_async(thread, at); }
-Step wait_smem_to_gmem(Machine& machine, Thread& thread, const Instr& at) { return machine.wait_copies_out(thread, at); }
+Step wait_smem_to_gmem(Machine& machine, Thread& thread, const Instr& at) {
+  return machine.wait_copies_out(thread, at);
+}
 
 Step commit_copies(Machine&, Thread& thread, const Instr&) {
   ++thread.open_group;

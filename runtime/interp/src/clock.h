@@ -1,7 +1,8 @@
 #pragma once
-// Vector clocks: who knows of what. An agent is a line of events in order: a pk thread, and beside it what the thread has
-// committed, its copies out (their reads and their writes) and its MMAs; or a barrier, whose events are its completions.
-// An event is (agent, time); a clock says for each agent up to which time its events are known. Used by the race checker.
+// Vector clocks: who knows of what. An agent is a line of events in order: a pk thread, and beside it what the thread
+// has committed, its copies out (their reads and their writes) and its MMAs; or a barrier, whose events are its
+// completions. An event is (agent, time); a clock says for each agent up to which time its events are known. Used by
+// the race checker.
 
 #include <cstdint>
 #include <utility>
@@ -16,8 +17,8 @@ using Time = std::uint32_t;
 enum class Lane : Agent { self, committed, store_reads, store_writes, mma };
 inline constexpr Agent lanes_per_thread = 5;
 
-/// Agents of one cluster are numbered densely from a base, so that clocks of a cluster are small arrays. What is known of
-/// other clusters (through semaphores and atomics of the whole grid) is a sorted list, empty in most kernels.
+/// Agents of one cluster are numbered densely from a base, so that clocks of a cluster are small arrays. What is known
+/// of other clusters (through semaphores and atomics of the whole grid) is a sorted list, empty in most kernels.
 class Clock {
  public:
   Clock() = default;

@@ -36,8 +36,9 @@ Step for_begin(Machine& machine, Thread& thread, const Instr& at) {
   const std::uint64_t high = thread.scalar(program.slot(inst.operands[1]));
   const std::uint64_t step = thread.scalar(program.slot(inst.operands[2]));
   if (!less(low.dtype, 0, step)) {
-    machine.fail<diag::run_arithmetic>(
-               inst, fmt::format("the step of this loop is {}", ir::Scalar{low.dtype, step}.as_int()))
+    machine
+        .fail<diag::run_arithmetic>(inst,
+                                    fmt::format("the step of this loop is {}", ir::Scalar{low.dtype, step}.as_int()))
         .note(fmt::format("in {}", machine.name_thread(thread.agent)))
         .help("a `for` counts upwards: its step has to be at least 1");
     return Step::failed;

@@ -47,9 +47,11 @@ Step check_condition(Machine& m, Thread& t, const Instr& at, std::string_view wh
   const std::int64_t element = first_false(bytes_of(t, slot), count);
   if (element < 0) return Step::next;
   const std::string_view text = at.inst->attrs.text(ir::Attr::text);
-  auto d = m.fail<diag::run_assert>(*at.inst, fmt::format("{} does not hold{}{}", what, text.empty() ? "" : ": ", text));
-  d.at(slot.kind == Slot::Kind::tile ? fmt::format("element {} (row-major) is false in {}", element, m.name_thread(t.agent))
-                                     : fmt::format("false in {}", m.name_thread(t.agent)));
+  auto d =
+      m.fail<diag::run_assert>(*at.inst, fmt::format("{} does not hold{}{}", what, text.empty() ? "" : ": ", text));
+  d.at(slot.kind == Slot::Kind::tile
+           ? fmt::format("element {} (row-major) is false in {}", element, m.name_thread(t.agent))
+           : fmt::format("false in {}", m.name_thread(t.agent)));
   return Step::failed;
 }
 
@@ -70,8 +72,9 @@ bool mentions(std::string_view text, std::string_view name) {
 void Machine::report_division(const Thread& thread, const Instr& at, const Undefined& undefined) {
   auto d = fail<diag::run_arithmetic>(*undefined.division, std::string(ir::describe(undefined.error)));
   const auto first = std::ranges::find(undefined.elements, std::uint8_t{1}) - undefined.elements.begin();
-  d.at(undefined.elements.size() == 1 ? fmt::format("in {}", name_thread(thread.agent))
-                                      : fmt::format("at element {} (row-major) of the tile, in {}", first, name_thread(thread.agent)));
+  d.at(undefined.elements.size() == 1
+           ? fmt::format("in {}", name_thread(thread.agent))
+           : fmt::format("at element {} (row-major) of the tile, in {}", first, name_thread(thread.agent)));
   if (at.inst->loc.span != undefined.division->loc.span) d.label(at.inst->loc.span, "its result is used here");
   d.help(undefined.error == ir::NumError::division_by_zero
              ? "divide by something that is never zero, or drop the element: `select(d == 0, other, x / d)`"
@@ -89,7 +92,8 @@ Step print(Machine& m, Thread& t, const Instr& at) {
     const ir::Value v = at.inst->operands[i];
     const Slot& slot = m.program().slot(v);
     const std::byte* data = bytes_of(t, slot);
-    print_tile(out, slot.dtype, data, slot.kind == Slot::Kind::tile ? m.program().kernel.type(v).shape : ir::Shape{}, 0);
+    print_tile(out, slot.dtype, data, slot.kind == Slot::Kind::tile ? m.program().kernel.type(v).shape : ir::Shape{},
+               0);
   }
   out += '\n';
   const std::scoped_lock lock(m.launch().mutex);
@@ -106,7 +110,8 @@ Step assume(Machine& m, Thread& t, const Instr& at) { return check_condition(m, 
 
 Step trap(Machine& m, Thread& t, const Instr& at) {
   const std::string_view text = at.inst->attrs.text(ir::Attr::text);
-  m.fail<diag::run_trap>(*at.inst, fmt::format("trap{}{}", text.empty() ? "" : ": ", text)).at(fmt::format("reached by {}", m.name_thread(t.agent)));
+  m.fail<diag::run_trap>(*at.inst, fmt::format("trap{}{}", text.empty() ? "" : ": ", text))
+      .at(fmt::format("reached by {}", m.name_thread(t.agent)));
   return Step::failed;
 }
 
@@ -121,9 +126,13 @@ Step require(Machine& m, Thread& t, const Instr& at) {
   for (std::size_t i = 0; i < kernel.dims.size(); ++i) add(kernel.dims[i], fmt::format("{}", m.launch().dims[i]));
   for (const auto& [name, value] : kernel.bindings) add(name, value);
   for (std::size_t i = 0; i < kernel.params.size(); ++i) {
-    if (kernel.params[i].type.is_scalar()) add(kernel.params[i].name, ir::format({kernel.params[i].type.dtype, m.launch().scalars[i]}));
+    if (kernel.params[i].type.is_scalar())
+      add(kernel.params[i].name, ir::format({kernel.params[i].type.dtype, m.launch().scalars[i]}));
   }
-  m.launch().diags->report<diag::run_launch>(m.launch().span, fmt::format("`{}` requires `{}`{}{}", kernel.name, clause, values.empty() ? "" : "; here ", values))
+  m.launch()
+      .diags
+      ->report<diag::run_launch>(m.launch().span, fmt::format("`{}` requires `{}`{}{}", kernel.name, clause,
+                                                              values.empty() ? "" : "; here ", values))
       .label(at.inst->loc.span, "this clause does not hold")
       .help("call it with arguments that satisfy the clause");
   m.launch().failed = true;

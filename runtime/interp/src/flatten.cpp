@@ -76,22 +76,36 @@ class Flattener {
 
   void flatten(const ir::Inst& inst) {
     switch (inst.op) {
-      case ir::Op::if_: return flatten_if(inst);
-      case ir::Op::for_: return flatten_for(inst);
-      case ir::Op::while_: return flatten_while(inst);
-      case ir::Op::block: return flatten_block(inst);
-      case ir::Op::specialize: return flatten_specialize(inst);
-      case ir::Op::break_: return leave_to(loops_.back(), inst, &Loop::leave);
-      case ir::Op::continue_: return leave_to(loops_.back(), inst, &Loop::repeat);
-      case ir::Op::exit_block: return leave_to(blocks_.back(), inst, &Loop::leave);
-      case ir::Op::scoped: return flatten_scope(inst);
-      case ir::Op::constant: return set_constant(inst);
+      case ir::Op::if_:
+        return flatten_if(inst);
+      case ir::Op::for_:
+        return flatten_for(inst);
+      case ir::Op::while_:
+        return flatten_while(inst);
+      case ir::Op::block:
+        return flatten_block(inst);
+      case ir::Op::specialize:
+        return flatten_specialize(inst);
+      case ir::Op::break_:
+        return leave_to(loops_.back(), inst, &Loop::leave);
+      case ir::Op::continue_:
+        return leave_to(loops_.back(), inst, &Loop::repeat);
+      case ir::Op::exit_block:
+        return leave_to(blocks_.back(), inst, &Loop::leave);
+      case ir::Op::scoped:
+        return flatten_scope(inst);
+      case ir::Op::constant:
+        return set_constant(inst);
       case ir::Op::alloc:
-      case ir::Op::yield: return;
-      case ir::Op::subview: return flatten_subview(inst);
+      case ir::Op::yield:
+        return;
+      case ir::Op::subview:
+        return flatten_subview(inst);
       case ir::Op::copy_gmem_to_smem:
-      case ir::Op::copy_smem_to_gmem: return flatten_copy(inst);
-      default: break;  // the many operations without regions have one instruction each
+      case ir::Op::copy_smem_to_gmem:
+        return flatten_copy(inst);
+      default:
+        break;  // the many operations without regions have one instruction each
     }
     if (ir::info(inst.op).cls == ir::OpClass::pipeline) {
       program_.unsupported = "the kernel still has pipelines: the shared passes were not run";
@@ -107,8 +121,9 @@ class Flattener {
 
   void set_constant(const ir::Inst& inst) {
     const Slot& slot = program_.slot(inst.results[0]);
-    const ir::Scalar value = ir::is_floating(slot.dtype) ? ir::Scalar::of_double(slot.dtype, inst.attrs.real(ir::Attr::value_float))
-                                                         : ir::Scalar::of_int(slot.dtype, inst.attrs.integer(ir::Attr::value_int));
+    const ir::Scalar value = ir::is_floating(slot.dtype)
+                                 ? ir::Scalar::of_double(slot.dtype, inst.attrs.real(ir::Attr::value_float))
+                                 : ir::Scalar::of_int(slot.dtype, inst.attrs.integer(ir::Attr::value_int));
     program_.constants[slot.at] = value.bits;
   }
 
@@ -166,7 +181,8 @@ class Flattener {
     Label ends;
     for (std::size_t arm = 0; arm < inst.regions.size(); ++arm) {
       for (std::size_t thread = 0; thread < arms.size(); ++thread) {
-        if (arms[thread] == static_cast<std::int64_t>(arm)) program_.arms[table][thread] = static_cast<std::uint32_t>(here());
+        if (arms[thread] == static_cast<std::int64_t>(arm))
+          program_.arms[table][thread] = static_cast<std::uint32_t>(here());
       }
       flatten(inst.regions[arm]);
       ends.push_back(emit(control::jump, inst));
@@ -195,7 +211,8 @@ class Flattener {
     emit(control::leave_scope, inst, number);
   }
 
-  void add_alloc(const ir::Inst& inst, std::uint32_t scope, std::vector<std::pair<std::int64_t, std::uint32_t>>& unions) {
+  void add_alloc(const ir::Inst& inst, std::uint32_t scope,
+                 std::vector<std::pair<std::int64_t, std::uint32_t>>& unions) {
     AllocInfo alloc;
     alloc.inst = &inst;
     alloc.type = kernel_.type(inst.results[0]);
@@ -239,7 +256,8 @@ class Flattener {
     view.sizes = inst.attrs.integers(ir::Attr::sizes);
     view.sizes.resize(rank, -1);
     view.squeezed.assign(rank, false);
-    for (const std::int64_t a : inst.attrs.integers(ir::Attr::squeeze)) view.squeezed[static_cast<std::size_t>(a)] = true;
+    for (const std::int64_t a : inst.attrs.integers(ir::Attr::squeeze))
+      view.squeezed[static_cast<std::size_t>(a)] = true;
     emit(handler_of(inst.op), inst, program_.views.size());
     program_.views.push_back(std::move(view));
   }

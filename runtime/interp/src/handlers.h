@@ -1,6 +1,6 @@
 #pragma once
-// What each operation does: one handler a row of ops.def, found by handler_of (handlers.cpp). A row without a handler does
-// not link. Elementwise operations share one.
+// What each operation does: one handler a row of ops.def, found by handler_of (handlers.cpp). A row without a handler
+// does not link. Elementwise operations share one.
 
 #include "program.h"
 

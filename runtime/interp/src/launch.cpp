@@ -18,7 +18,8 @@ std::int64_t bytes_of(const Buffer& buffer) { return buffer.elements() * ir::byt
 
 class Launcher {
  public:
-  Launcher(const Program& program, const std::vector<Argument>& args, Span span, const Options& options, Diagnostics& diags)
+  Launcher(const Program& program, const std::vector<Argument>& args, Span span, const Options& options,
+           Diagnostics& diags)
       : program_(program), kernel_(program.kernel), args_(args) {
     launch_.program = &program;
     launch_.options = &options;
@@ -35,7 +36,8 @@ class Launcher {
     make_arguments();
     Machine machine(launch_, launch_.options->seed);
     Thread thread;
-    if (!evaluate_launch_region(machine, thread) || !check_computed_extents(thread) || !check_overlap() || !size_grid()) return false;
+    if (!evaluate_launch_region(machine, thread) || !check_computed_extents(thread) || !check_overlap() || !size_grid())
+      return false;
     make_shadows();
     make_grid_semaphores();
     run_clusters(machine);
@@ -51,7 +53,8 @@ class Launcher {
 
   bool bind_dims() {
     if (args_.size() != kernel_.params.size()) {
-      fail(fmt::format("`{}` has {} parameters, but the launch gives {} arguments", kernel_.name, kernel_.params.size(), args_.size()));
+      fail(fmt::format("`{}` has {} parameters, but the launch gives {} arguments", kernel_.name, kernel_.params.size(),
+                       args_.size()));
       return false;
     }
     launch_.dims.assign(kernel_.dims.size(), -1);
@@ -60,7 +63,8 @@ class Launcher {
       const ir::Param& param = kernel_.params[i];
       if (param.type.is_scalar()) continue;
       if (args_[i].shape.size() != param.dims.size()) {
-        fail(fmt::format("`{}` has {} axes, but its argument has {}", param.name, param.dims.size(), args_[i].shape.size()))
+        fail(fmt::format("`{}` has {} axes, but its argument has {}", param.name, param.dims.size(),
+                         args_[i].shape.size()))
             .label(param.span, "the parameter");
         return false;
       }
@@ -76,10 +80,12 @@ class Launcher {
     const ir::ParamDim& dim = param.dims[axis];
     const std::int64_t actual = args_[i].shape[axis];
     switch (dim.kind) {
-      case ir::ParamDim::Kind::computed: return true;  // after the launch region
+      case ir::ParamDim::Kind::computed:
+        return true;  // after the launch region
       case ir::ParamDim::Kind::constant:
         if (actual == dim.value) return true;
-        fail(fmt::format("axis {} of `{}` has extent {}, but its argument has {}", axis, param.name, dim.value, actual)).label(param.span, "the parameter");
+        fail(fmt::format("axis {} of `{}` has extent {}, but its argument has {}", axis, param.name, dim.value, actual))
+            .label(param.span, "the parameter");
         return false;
       case ir::ParamDim::Kind::symbol: {
         std::int64_t& bound = launch_.dims[static_cast<std::size_t>(dim.value)];
@@ -124,8 +130,10 @@ class Launcher {
   bool evaluate_launch_region(Machine& machine, Thread& thread) {
     machine.prepare_thread(thread);
     if (!machine.run_launch_code(thread)) return false;
-    PK_CHECK(!kernel_.launch.insts.empty() && kernel_.launch.insts.back().op == ir::Op::yield, "the launch region yields the mesh");
-    for (const ir::Value v : kernel_.launch.insts.back().operands) yielded_.push_back(static_cast<std::int64_t>(thread.scalar(program_.slot(v))));
+    PK_CHECK(!kernel_.launch.insts.empty() && kernel_.launch.insts.back().op == ir::Op::yield,
+             "the launch region yields the mesh");
+    for (const ir::Value v : kernel_.launch.insts.back().operands)
+      yielded_.push_back(static_cast<std::int64_t>(thread.scalar(program_.slot(v))));
     return true;
   }
 
@@ -136,7 +144,8 @@ class Launcher {
         if (param.dims[a].kind != ir::ParamDim::Kind::computed) continue;
         const std::int64_t wanted = yielded_[static_cast<std::size_t>(param.dims[a].value)];
         if (args_[i].shape[a] == wanted) continue;
-        fail(fmt::format("axis {} of `{}` has to have extent {} here, but its argument has {}", a, param.name, wanted, args_[i].shape[a]))
+        fail(fmt::format("axis {} of `{}` has to have extent {} here, but its argument has {}", a, param.name, wanted,
+                         args_[i].shape[a]))
             .label(param.span, "the parameter's extent is computed");
         return false;
       }
@@ -153,7 +162,8 @@ class Launcher {
         const Buffer* b = launch_.arguments[j].get();
         if (i == j || b == nullptr || bytes_of(*b) == 0) continue;
         if (a->data + bytes_of(*a) <= b->data || b->data + bytes_of(*b) <= a->data) continue;
-        fail(fmt::format("the arguments of `{}` and `{}` overlap in memory, and `{}` is written", a->name, b->name, a->name))
+        fail(fmt::format("the arguments of `{}` and `{}` overlap in memory, and `{}` is written", a->name, b->name,
+                         a->name))
             .label(a->span, "written")
             .label(b->span, "overlaps")
             .help("pass separate memory, or make it one `inout` parameter");
@@ -175,12 +185,15 @@ class Launcher {
       }
       if (axis.kind == ir::MeshAxis::Kind::cluster) launch_.cluster_size *= static_cast<int>(extent);
       if (axis.kind == ir::MeshAxis::Kind::wg) launch_.threads_per_block = static_cast<int>(extent);
-      if (axis.kind == ir::MeshAxis::Kind::grid) clusters = extent == 0 ? 0 : std::min(clusters, most_blocks) * std::min(extent, most_blocks);
+      if (axis.kind == ir::MeshAxis::Kind::grid)
+        clusters = extent == 0 ? 0 : std::min(clusters, most_blocks) * std::min(extent, most_blocks);
     }
     launch_.clusters = clusters;
-    launch_.agents_per_cluster = static_cast<Agent>(launch_.cluster_size * launch_.threads_per_block) * lanes_per_thread +
-                                 static_cast<Agent>(launch_.cluster_size) * program_.barriers_per_block;
-    if (clusters <= most_blocks && (!launch_.options->check_races || clusters < std::numeric_limits<Agent>::max() / launch_.agents_per_cluster)) {
+    launch_.agents_per_cluster =
+        static_cast<Agent>(launch_.cluster_size * launch_.threads_per_block) * lanes_per_thread +
+        static_cast<Agent>(launch_.cluster_size) * program_.barriers_per_block;
+    if (clusters <= most_blocks &&
+        (!launch_.options->check_races || clusters < std::numeric_limits<Agent>::max() / launch_.agents_per_cluster)) {
       return true;
     }
     fail(fmt::format("the grid would have {} blocks, more than a launch can have", clusters * launch_.cluster_size));
@@ -193,7 +206,8 @@ class Launcher {
       Buffer* buffer = launch_.arguments[i].get();
       // What is only read, and does not overlap anything that is written, cannot go wrong.
       if (buffer == nullptr || kernel_.params[i].mode == ir::Mode::in) continue;
-      launch_.shadows[i] = std::make_unique<Shadow>(bytes_of(*buffer), args_[i].initialised, program_.orders_blocks ? 0 : launch_.agents_per_cluster);
+      launch_.shadows[i] = std::make_unique<Shadow>(bytes_of(*buffer), args_[i].initialised,
+                                                    program_.orders_blocks ? 0 : launch_.agents_per_cluster);
       buffer->shadow = launch_.shadows[i].get();
     }
   }
@@ -210,7 +224,8 @@ class Launcher {
       storage->buffer.span = info.inst->loc.span;
       storage->buffer.alloc = static_cast<std::uint32_t>(alloc);
       storage->semaphores.resize(static_cast<std::size_t>(info.elements));
-      for (Semaphore& s : storage->semaphores) s.clock = launch_.options->check_races ? Clock(0, launch_.agents_per_cluster) : Clock();
+      for (Semaphore& s : storage->semaphores)
+        s.clock = launch_.options->check_races ? Clock(0, launch_.agents_per_cluster) : Clock();
       storage->buffer.semaphores = storage->semaphores.data();
       launch_.grid_semaphores[alloc] = std::move(storage);
     }
@@ -219,9 +234,10 @@ class Launcher {
   void run_clusters(Machine& machine) {
     const Options& options = *launch_.options;
     // Blocks run in parallel only where nobody could tell: no shadows to share, no order that rounding could show.
-    const bool parallel = !program_.orders_blocks && !program_.has_atomics && !options.check_races && !options.check_init &&
-                          options.schedule != Schedule::random;
-    const unsigned cores = options.worker_threads > 0 ? static_cast<unsigned>(options.worker_threads) : std::max(1U, std::thread::hardware_concurrency());
+    const bool parallel = !program_.orders_blocks && !program_.has_atomics && !options.check_races &&
+                          !options.check_init && options.schedule != Schedule::random;
+    const unsigned cores = options.worker_threads > 0 ? static_cast<unsigned>(options.worker_threads)
+                                                      : std::max(1U, std::thread::hardware_concurrency());
     const std::int64_t workers = parallel ? std::min<std::int64_t>(cores, launch_.clusters) : 1;
     if (workers <= 1) return machine.run(0, launch_.clusters);
     std::atomic<std::int64_t> next = 0;
@@ -253,7 +269,8 @@ class Launcher {
         if (semaphore.count == 0) continue;
         const auto element = static_cast<std::int64_t>(i);
         auto d = launch_.diags->report<diag::run_semaphore_left_over>(
-            storage->buffer.span, fmt::format("`{}` still counts {} at the end of the kernel", describe_range(storage->buffer, element, element + 1), semaphore.count));
+            storage->buffer.span, fmt::format("`{}` still counts {} at the end of the kernel",
+                                              describe_range(storage->buffer, element, element + 1), semaphore.count));
         if (semaphore.signalled) d.label(program_.code[semaphore.signal_pc].inst->loc.span, "last signalled here");
         d.help("wait for as much as was signalled");
       }
@@ -269,7 +286,8 @@ class Launcher {
 
 }  // namespace
 
-bool run(const Program& program, const std::vector<Argument>& args, Span launch_span, const Options& options, Diagnostics& diags) {
+bool run(const Program& program, const std::vector<Argument>& args, Span launch_span, const Options& options,
+         Diagnostics& diags) {
   return Launcher(program, args, launch_span, options, diags).run();
 }
 

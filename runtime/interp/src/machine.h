@@ -31,8 +31,8 @@ struct CopyIn {
   OutOfBounds oob = OutOfBounds::error;
   Barrier* barrier = nullptr;
   const Buffer* barrier_buffer = nullptr;
-  std::int64_t phase = 0;    ///< of the barrier, that it helps to complete
-  Clock clock;               ///< what was known when it was issued
+  std::int64_t phase = 0;  ///< of the barrier, that it helps to complete
+  Clock clock;             ///< what was known when it was issued
   std::uint32_t pc = 0;
   Agent thread = 0;
   std::vector<std::byte> tile;  ///< async_store: the data instead of `source`
@@ -42,21 +42,21 @@ struct CopyIn {
 struct Waiter {
   Agent thread = 0;
   std::int64_t seen = 0;
-  Time time = 0;             ///< of the thread at its last wait
+  Time time = 0;  ///< of the thread at its last wait
   std::uint32_t pc = 0;
 };
 
 struct Barrier {
   std::int64_t needed = 1;
-  std::int64_t arrived = 0;    ///< in the current phase
-  std::int64_t promised = 0;   ///< arrivals made or under way, over its life
+  std::int64_t arrived = 0;   ///< in the current phase
+  std::int64_t promised = 0;  ///< arrivals made or under way, over its life
   std::int64_t completed = 0;
-  Clock gathering, done;       ///< of the current phase's arrivals; of the last completion
+  Clock gathering, done;  ///< of the current phase's arrivals; of the last completion
   std::vector<Waiter> waiters;
   std::uint32_t completing_pc = 0;
   Agent completing_thread = 0;
-  Agent agent = 0;             ///< none (0 with `base` 0) for cluster barriers, whose arrivals are all ordinary
-  Time base = 0;               ///< its completion n is event base + n: the agent outlives the object
+  Agent agent = 0;  ///< none (0 with `base` 0) for cluster barriers, whose arrivals are all ordinary
+  Time base = 0;    ///< its completion n is event base + n: the agent outlives the object
   struct Expected {
     std::uint32_t pc = 0;
     Agent thread = 0;
@@ -83,7 +83,7 @@ struct CopyOut {
   std::string_view reduce;
   std::uint32_t pc = 0;
   Time group = 0;
-  bool read = false;              ///< `staged` holds the source
+  bool read = false;  ///< `staged` holds the source
   bool written = false;
   std::vector<std::byte> staged;
 };
@@ -93,7 +93,7 @@ struct Mma {
   bool a_in_registers = false;
   ir::Dtype a_dtype = ir::Dtype::f16;
   std::vector<std::byte> a_tile;
-  std::int64_t depth = 0;         ///< extent of the summed axis
+  std::int64_t depth = 0;  ///< extent of the summed axis
   bool tf32 = false;
   std::uint32_t pc = 0;
   Time number = 0;
@@ -137,15 +137,15 @@ struct Thread {
   Clock clock;
   UndefinedValues undefined;
   bool ended = false;
-  bool released = false;        ///< the rendezvous it waited in took place
+  bool released = false;  ///< the rendezvous it waited in took place
   Wait wait;
   std::uint64_t steps = 0;
   std::vector<std::uint64_t> entries;  ///< by scope: how often entered
-  Time open_group = 1;          ///< group to which the next copy out belongs
-  Time groups_read = 0;         ///< groups waited for, reads
+  Time open_group = 1;                 ///< group to which the next copy out belongs
+  Time groups_read = 0;                ///< groups waited for, reads
   std::deque<CopyOut> copies_out;
-  Time mmas = 0;                ///< issued
-  Time mmas_done = 0;           ///< waited for
+  Time mmas = 0;       ///< issued
+  Time mmas_done = 0;  ///< waited for
   std::deque<Mma> mma_queue;
 
   [[nodiscard]] std::uint64_t& scalar(const Slot& s) { return scalars[s.at]; }
@@ -163,7 +163,7 @@ struct Storage {
   std::unique_ptr<Shadow> shadow;
   std::vector<Barrier> barriers;
   std::vector<Semaphore> semaphores;
-  int users = 0;                ///< blocks that are in its scope, for cluster barriers
+  int users = 0;  ///< blocks that are in its scope, for cluster barriers
 };
 
 /// Threads of a block that meet.
@@ -177,27 +177,27 @@ struct Rendezvous {
 /// Of a scope whose memory is the block's.
 struct ScopeState {
   int inside = 0;
-  Clock left;                   ///< join of what the threads knew when they left
+  Clock left;  ///< join of what the threads knew when they left
 };
 
 struct Block {
   Cluster* cluster = nullptr;
-  std::int64_t number = 0;                   ///< in launch order
-  int rank = 0;                              ///< within the cluster
-  std::vector<std::int64_t> coordinates;     ///< per mesh axis; the wg axis's is 0
+  std::int64_t number = 0;                ///< in launch order
+  int rank = 0;                           ///< within the cluster
+  std::vector<std::int64_t> coordinates;  ///< per mesh axis; the wg axis's is 0
   std::vector<std::unique_ptr<Thread>> threads;
-  std::vector<std::unique_ptr<Storage>> storage;   ///< by allocation; what is its own
-  std::vector<Storage*> current;                   ///< by allocation; what its scope holds now
+  std::vector<std::unique_ptr<Storage>> storage;  ///< by allocation; what is its own
+  std::vector<Storage*> current;                  ///< by allocation; what its scope holds now
   std::vector<ScopeState> scopes;
   std::deque<Rendezvous> meetings;
-  int running = 0;                           ///< threads that have not ended
+  int running = 0;  ///< threads that have not ended
 };
 
 /// A multicast copy of which some blocks have issued their part.
 struct Multicast {
   std::uint32_t pc = 0;
-  std::vector<Block*> group;                 ///< blocks along the axes, in order of their coordinates
-  std::vector<std::deque<CopyIn>> issued;    ///< by member of the group
+  std::vector<Block*> group;               ///< blocks along the axes, in order of their coordinates
+  std::vector<std::deque<CopyIn>> issued;  ///< by member of the group
 };
 
 struct Cluster {
@@ -208,7 +208,7 @@ struct Cluster {
   std::deque<Multicast> multicasts;
   /// Cluster barriers by allocation, first block of their group, and entry.
   std::map<std::tuple<std::uint32_t, int, std::uint64_t>, std::unique_ptr<Storage>> barriers;
-  int running = 0;                           ///< blocks that have not ended
+  int running = 0;  ///< blocks that have not ended
 };
 
 /// What an atomic that releases leaves behind for one that acquires: by element and width of scope.
@@ -221,12 +221,12 @@ struct Launch {
   const Program* program = nullptr;
   const Options* options = nullptr;
   Diagnostics* diags = nullptr;
-  Span span;                                 ///< of the `launch`
+  Span span;                                       ///< of the `launch`
   std::vector<std::unique_ptr<Buffer>> arguments;  ///< by parameter; null for scalars
   std::vector<std::unique_ptr<Shadow>> shadows;
-  std::vector<std::uint64_t> scalars;        ///< by parameter
+  std::vector<std::uint64_t> scalars;  ///< by parameter
   std::vector<std::int64_t> dims;
-  std::vector<std::int64_t> extents;         ///< of mesh axes
+  std::vector<std::int64_t> extents;                      ///< of mesh axes
   std::vector<std::unique_ptr<Storage>> grid_semaphores;  ///< by allocation
   AtomicOrder atomics;
   std::int64_t clusters = 0;
@@ -234,7 +234,7 @@ struct Launch {
   int threads_per_block = 1;
   Agent agents_per_cluster = 0;
   std::int64_t done_blocks = 0;
-  std::mutex mutex;                          ///< of diags, done_blocks, print
+  std::mutex mutex;  ///< of diags, done_blocks, print
   std::atomic<bool> failed = false;
 };
 
@@ -253,16 +253,20 @@ class Machine {
 
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] Launch& launch() const { return launch_; }
-  [[nodiscard]] std::uint32_t pc_of(const Instr& at) const { return static_cast<std::uint32_t>(&at - program_.code.data()); }
+  [[nodiscard]] std::uint32_t pc_of(const Instr& at) const {
+    return static_cast<std::uint32_t>(&at - program_.code.data());
+  }
   [[nodiscard]] bool checks_races() const { return races_; }
   [[nodiscard]] bool checks_init() const { return init_; }
 
   // accesses.cpp: every memory access goes through one of these before it happens. False: an error was reported.
   bool check_bounds(Thread& thread, const Instr& at, const Ref& ref);
   bool touch(Thread& thread, const Instr& at, const Ref& ref, AccessKind kind);
-  bool touch_element(Thread& thread, const Instr& at, const Ref& ref, std::int64_t element, std::int64_t count, AccessKind kind);
+  bool touch_element(Thread& thread, const Instr& at, const Ref& ref, std::int64_t element, std::int64_t count,
+                     AccessKind kind);
   /// An asynchronous access that is over for those who know event `time` of `agent`.
-  bool touch_async(Thread& thread, const Instr& at, const Ref& ref, AccessKind kind, Agent agent, Time time, const Clock& clock);
+  bool touch_async(Thread& thread, const Instr& at, const Ref& ref, AccessKind kind, Agent agent, Time time,
+                   const Clock& clock);
   bool check_peer(Thread& thread, const Instr& at, const Ref& ref);
 
   // clocks: a release hands over what the thread did so far, and begins a new event.
@@ -302,8 +306,8 @@ class Machine {
   // mma.cpp
   Step wgmma(Thread& thread, const Instr& at);
   void finish_mmas(Thread& thread, Time number);
-  void know_mmas(Thread& thread, Time number);     ///< the thread has waited for MMA `number` and those before
-  void forget_mmas(Thread& thread);                ///< drops those that were waited for
+  void know_mmas(Thread& thread, Time number);  ///< the thread has waited for MMA `number` and those before
+  void forget_mmas(Thread& thread);             ///< drops those that were waited for
   bool end_mmas(Thread& thread, const Instr& at, std::uint32_t scope);
 
   // scheduler.cpp
@@ -353,8 +357,8 @@ class Machine {
   bool races_, init_;
   Schedule schedule_;
   std::mt19937_64 random_;
-  std::vector<Cluster*> live_;       ///< clusters that run now
-  std::unique_ptr<Cluster> spare_;   ///< runs one cluster after another, when they run alone
+  std::vector<Cluster*> live_;      ///< clusters that run now
+  std::unique_ptr<Cluster> spare_;  ///< runs one cluster after another, when they run alone
 };
 
 }  // namespace pk::interp

@@ -79,10 +79,14 @@ void fill_as(const Walk& walk, const std::byte* element, std::byte* data) {
 template <class F>
 void with_element(int bytes, const F& f) {
   switch (bytes) {
-    case 1: return f(std::uint8_t{});
-    case 2: return f(std::uint16_t{});
-    case 4: return f(std::uint32_t{});
-    case 8: return f(std::uint64_t{});
+    case 1:
+      return f(std::uint8_t{});
+    case 2:
+      return f(std::uint16_t{});
+    case 4:
+      return f(std::uint32_t{});
+    case 8:
+      return f(std::uint64_t{});
   }
   PK_CHECK(false, "element types have 1, 2, 4 or 8 bytes");
 }
@@ -168,7 +172,8 @@ Walk walk_by_address(const Ref& ref) {
   walk.origin = ref.origin();
   std::array<int, max_rank> order{};
   for (int a = 0; a < ref.rank; ++a) order[at(a)] = a;
-  std::stable_sort(order.begin(), order.begin() + ref.rank, [&](int a, int b) { return ref.stride(a) > ref.stride(b); });
+  std::stable_sort(order.begin(), order.begin() + ref.rank,
+                   [&](int a, int b) { return ref.stride(a) > ref.stride(b); });
   for (int a = 0; a < ref.rank; ++a) {
     walk.extent[at(a)] = ref.extent[at(order[at(a)])];
     walk.stride[at(a)] = ref.stride(order[at(a)]);
@@ -222,7 +227,8 @@ Inside inside_part(const Ref& ref) {
     const std::size_t root = at(ref.axis[at(a)]);
     free[root] = true;
     out.low[at(a)] = std::clamp<std::int64_t>(-ref.start[root], 0, ref.extent[at(a)]);
-    out.high[at(a)] = std::clamp<std::int64_t>(ref.root_extent[root] - ref.start[root], out.low[at(a)], ref.extent[at(a)]);
+    out.high[at(a)] =
+        std::clamp<std::int64_t>(ref.root_extent[root] - ref.start[root], out.low[at(a)], ref.extent[at(a)]);
     if (out.high[at(a)] == out.low[at(a)]) out.any = false;
   }
   for (int a = 0; a < ref.root_rank; ++a) {
@@ -231,7 +237,8 @@ Inside inside_part(const Ref& ref) {
   return out;
 }
 
-Ref part(const Ref& ref, const std::array<std::int64_t, max_rank>& low, const std::array<std::int64_t, max_rank>& high) {
+Ref part(const Ref& ref, const std::array<std::int64_t, max_rank>& low,
+         const std::array<std::int64_t, max_rank>& high) {
   Ref out = ref;
   for (int a = 0; a < ref.rank; ++a) {
     out.start[at(ref.axis[at(a)])] += low[at(a)];

@@ -30,16 +30,16 @@ struct Buffer {
   ir::Shape extents;
   std::vector<std::int64_t> strides;
   std::string_view name;
-  Span span;                          ///< where it is declared
-  Shadow* shadow = nullptr;           ///< null: nothing to check
-  Block* block = nullptr;             ///< whose shared memory or barrier; null for global memory
-  std::uint32_t alloc = 0;            ///< number of the allocation in Program::allocs
-  std::uint8_t view = 0;              ///< which member of a union this is
-  bool alive = true;                  ///< between the entry and the end of its scope
-  std::uint64_t entry = 0;            ///< how many times the scope had been entered
-  Agent entry_agent = 0;              ///< event after which it may be used by peers
+  Span span;                 ///< where it is declared
+  Shadow* shadow = nullptr;  ///< null: nothing to check
+  Block* block = nullptr;    ///< whose shared memory or barrier; null for global memory
+  std::uint32_t alloc = 0;   ///< number of the allocation in Program::allocs
+  std::uint8_t view = 0;     ///< which member of a union this is
+  bool alive = true;         ///< between the entry and the end of its scope
+  std::uint64_t entry = 0;   ///< how many times the scope had been entered
+  Agent entry_agent = 0;     ///< event after which it may be used by peers
   Time entry_time = 0;
-  Barrier* barriers = nullptr;        ///< its elements, when it holds barriers
+  Barrier* barriers = nullptr;  ///< its elements, when it holds barriers
   Semaphore* semaphores = nullptr;
 
   void set_shape(const ir::Shape& shape);
@@ -59,7 +59,9 @@ struct Ref {
   std::array<std::int8_t, max_rank> axis;                              ///< root axis of each axis of the view
   std::array<std::int64_t, max_rank> extent;                           ///< per axis of the view
 
-  [[nodiscard]] std::int64_t stride(int a) const { return root_stride[static_cast<std::size_t>(axis[static_cast<std::size_t>(a)])]; }
+  [[nodiscard]] std::int64_t stride(int a) const {
+    return root_stride[static_cast<std::size_t>(axis[static_cast<std::size_t>(a)])];
+  }
   [[nodiscard]] std::int64_t elements() const;
   /// Element of the buffer at the view's coordinate (0, 0, …).
   [[nodiscard]] std::int64_t origin() const;
@@ -126,7 +128,8 @@ struct Inside {
 };
 [[nodiscard]] Inside inside_part(const Ref& ref);
 /// A box of the view.
-[[nodiscard]] Ref part(const Ref& ref, const std::array<std::int64_t, max_rank>& low, const std::array<std::int64_t, max_rank>& high);
+[[nodiscard]] Ref part(const Ref& ref, const std::array<std::int64_t, max_rank>& low,
+                       const std::array<std::int64_t, max_rank>& high);
 
 /// "x[2, 0:64]": the view in root coordinates.
 [[nodiscard]] std::string describe(const Ref& ref);

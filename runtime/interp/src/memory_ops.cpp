@@ -20,13 +20,16 @@ std::byte* bytes_of(Thread& t, const Slot& slot) {
   return slot.kind == Slot::Kind::tile ? t.tile(slot) : reinterpret_cast<std::byte*>(&t.scalar(slot));
 }
 
-std::byte* address(const Buffer& buffer, std::int64_t element) { return buffer.data + element * ir::byte_size(buffer.dtype); }
+std::byte* address(const Buffer& buffer, std::int64_t element) {
+  return buffer.data + element * ir::byte_size(buffer.dtype);
+}
 
 /// A tile has the size of its ref, unless the ref's extent is known at run time only and differs.
 bool check_count(Machine& m, Thread& t, const Instr& at, const Ref& ref, const Slot& value) {
   const std::int64_t count = value.kind == Slot::Kind::tile ? value.count : 1;
   if (ref.elements() == count) return true;
-  m.fail<diag::run_bounds>(*at.inst, fmt::format("`{}` has {} elements where {} are expected", describe(ref), ref.elements(), count))
+  m.fail<diag::run_bounds>(
+       *at.inst, fmt::format("`{}` has {} elements where {} are expected", describe(ref), ref.elements(), count))
       .at(fmt::format("accessed by {}", m.name_thread(t.agent)))
       .help("the extent is known at run time only: require it in a `where` clause, or mask the access");
   return false;
@@ -36,7 +39,8 @@ bool check_count(Machine& m, Thread& t, const Instr& at, const Ref& ref, const S
 bool check_mmas_over(Machine& m, Thread& t, const Instr& at, const Ref& acc) {
   for (const Mma& mma : t.mma_queue) {
     if (mma.number <= t.mmas_done || mma.acc.buffer != acc.buffer) continue;
-    m.fail<diag::run_race>(*at.inst, fmt::format("race on `{}`: an MMA that writes it may still be in flight", describe(acc)))
+    m.fail<diag::run_race>(*at.inst,
+                           fmt::format("race on `{}`: an MMA that writes it may still be in flight", describe(acc)))
         .at(fmt::format("accessed by {}", m.name_thread(t.agent)))
         .label(m.span_of(mma.pc), "this MMA was not waited for")
         .help("call `wgmma_wait(0)` before it");
@@ -45,8 +49,8 @@ bool check_mmas_over(Machine& m, Thread& t, const Instr& at, const Ref& acc) {
   return true;
 }
 
-/// Calls f(element of the buffer, length, number of the first in the tile) for each stretch of neighbouring elements whose
-/// mask is true; false as soon as f is, or when an element lies outside.
+/// Calls f(element of the buffer, length, number of the first in the tile) for each stretch of neighbouring elements
+/// whose mask is true; false as soon as f is, or when an element lies outside.
 template <class F>
 bool for_each_masked_run(Machine& m, Thread& t, const Instr& at, const Ref& ref, const std::byte* mask, const F& f) {
   const std::int64_t total = ref.elements();
@@ -114,7 +118,8 @@ Step ref_reshape(Machine& m, Thread& t, const Instr& at) {
   }
   if (!from.is_contiguous() || ir::element_count(shape) != from.elements()) {
     m.fail<diag::run_bounds>(*at.inst, fmt::format("`{}` cannot be seen under this shape: {}", describe(from),
-                                                   from.is_contiguous() ? "it has another number of elements" : "its elements do not follow each other"))
+                                                   from.is_contiguous() ? "it has another number of elements"
+                                                                        : "its elements do not follow each other"))
         .help("reshape the whole allocation, or a part without gaps");
     return Step::failed;
   }
@@ -130,8 +135,8 @@ Step peer(Machine& m, Thread& t, const Instr& at) {
     const std::size_t axis = static_cast<std::size_t>(axes[i]);
     wanted[axis] = t.index_at(operand(m, at, i + 1).at);
     if (wanted[axis] >= 0 && wanted[axis] < m.launch().extents[axis]) continue;
-    m.fail<diag::run_bounds>(*at.inst, fmt::format("coordinate {} is outside the axis `{}` of extent {}", wanted[axis], m.program().kernel.axes[axis].name,
-                                                   m.launch().extents[axis]))
+    m.fail<diag::run_bounds>(*at.inst, fmt::format("coordinate {} is outside the axis `{}` of extent {}", wanted[axis],
+                                                   m.program().kernel.axes[axis].name, m.launch().extents[axis]))
         .at(fmt::format("asked for by {}", m.name_thread(t.agent)))
         .help("take the coordinate modulo the axis's size");
     return Step::failed;
@@ -210,11 +215,13 @@ Step load_masked(Machine& m, Thread& t, const Instr& at) {
   } else {
     tile::fill(static_cast<int>(size), to, bytes_of(t, other), out.kind == Slot::Kind::tile ? out.count : 1);
   }
-  const bool fine = for_each_masked_run(m, t, at, ref, mask, [&](std::int64_t element, std::int64_t count, std::int64_t n) {
-    if (!m.touch_element(t, at, ref, element, count, AccessKind::load)) return false;
-    std::memcpy(to + static_cast<std::size_t>(n) * size, address(*ref.buffer, element), static_cast<std::size_t>(count) * size);
-    return true;
-  });
+  const bool fine =
+      for_each_masked_run(m, t, at, ref, mask, [&](std::int64_t element, std::int64_t count, std::int64_t n) {
+        if (!m.touch_element(t, at, ref, element, count, AccessKind::load)) return false;
+        std::memcpy(to + static_cast<std::size_t>(n) * size, address(*ref.buffer, element),
+                    static_cast<std::size_t>(count) * size);
+        return true;
+      });
   return fine ? Step::next : Step::failed;
 }
 
@@ -225,15 +232,16 @@ Step store_masked(Machine& m, Thread& t, const Instr& at) {
   if (!check_count(m, t, at, ref, operand(m, at, 2)) || !m.check_peer(t, at, ref)) return Step::failed;
   const int size = ir::byte_size(ref.buffer->dtype);
   const std::byte* from = bytes_of(t, value);
-  const bool fine = for_each_masked_run(m, t, at, ref, mask, [&](std::int64_t element, std::int64_t count, std::int64_t n) {
-    if (!m.touch_element(t, at, ref, element, count, AccessKind::store)) return false;
-    if (value.kind == Slot::Kind::tile) {
-      std::memcpy(address(*ref.buffer, element), from + n * size, static_cast<std::size_t>(count * size));
-    } else {
-      tile::fill(size, address(*ref.buffer, element), from, count);
-    }
-    return true;
-  });
+  const bool fine =
+      for_each_masked_run(m, t, at, ref, mask, [&](std::int64_t element, std::int64_t count, std::int64_t n) {
+        if (!m.touch_element(t, at, ref, element, count, AccessKind::store)) return false;
+        if (value.kind == Slot::Kind::tile) {
+          std::memcpy(address(*ref.buffer, element), from + n * size, static_cast<std::size_t>(count * size));
+        } else {
+          tile::fill(size, address(*ref.buffer, element), from, count);
+        }
+        return true;
+      });
   return fine ? Step::next : Step::failed;
 }
 
@@ -265,7 +273,10 @@ void order_atomic(Machine& m, Thread& t, const Instr& at, const Ref& ref) {
   }
   if (order == "acquire") return;
   for (int level = 0; level <= width; ++level) {
-    Clock& clock = released.try_emplace({ref.buffer, ref.origin(), level, domain[static_cast<std::size_t>(level)]}, m.empty_clock(*t.block->cluster)).first->second;
+    Clock& clock = released
+                       .try_emplace({ref.buffer, ref.origin(), level, domain[static_cast<std::size_t>(level)]},
+                                    m.empty_clock(*t.block->cluster))
+                       .first->second;
     clock.join(t.clock);
   }
   m.tick(t);
@@ -282,7 +293,8 @@ Step atomic(Machine& m, Thread& t, const Instr& at) {
   const ir::Shape shape = shape_of(ref);
   const int size = ir::byte_size(ref.buffer->dtype);
   const auto strides_of = [&](const Slot& slot) {
-    return slot.kind == Slot::Kind::tile ? tile::dense_strides(size, shape) : std::vector<std::int64_t>(shape.size(), 0);
+    return slot.kind == Slot::Kind::tile ? tile::dense_strides(size, shape)
+                                         : std::vector<std::int64_t>(shape.size(), 0);
   };
   // With three operands the second is what has to be there for the third to be stored.
   const bool compares = inst.operands.size() == 3;
@@ -296,8 +308,8 @@ Step atomic(Machine& m, Thread& t, const Instr& at) {
     old = bytes_of(t, out);
   }
   order_atomic(m, t, at, ref);
-  tile::update(*kind, ref.buffer->dtype, shape, address(*ref.buffer, ref.origin()), byte_strides(ref), bytes_of(t, value),
-               strides_of(value), old, expected);
+  tile::update(*kind, ref.buffer->dtype, shape, address(*ref.buffer, ref.origin()), byte_strides(ref),
+               bytes_of(t, value), strides_of(value), old, expected);
   return Step::next;
 }
 
@@ -319,10 +331,13 @@ void combine(std::string_view operation, const std::byte* values, const Ref& tar
 bool Machine::fail_masked_bounds(Thread& thread, const Instr& at, const Ref& ref, std::int64_t n) {
   const auto coordinate = coordinates(ref, n);
   const auto count = static_cast<std::size_t>(ref.root_rank);
-  fail<diag::run_bounds>(*at.inst, fmt::format("`{}[{}]` is out of bounds, and the mask is true there", ref.buffer->name,
-                                               fmt::join(coordinate.begin(), coordinate.begin() + static_cast<std::ptrdiff_t>(count), ", ")))
+  fail<diag::run_bounds>(
+      *at.inst,
+      fmt::format("`{}[{}]` is out of bounds, and the mask is true there", ref.buffer->name,
+                  fmt::join(coordinate.begin(), coordinate.begin() + static_cast<std::ptrdiff_t>(count), ", ")))
       .at(fmt::format("accessed by {}", name_thread(thread.agent)))
-      .label(ref.buffer->span, fmt::format("`{}` has the extents [{}] here", ref.buffer->name, fmt::join(ref.buffer->extents, ", ")))
+      .label(ref.buffer->span,
+             fmt::format("`{}` has the extents [{}] here", ref.buffer->name, fmt::join(ref.buffer->extents, ", ")))
       .help("make the mask false for every element outside");
   return false;
 }

@@ -1,5 +1,5 @@
-// Asynchronous matrix products. MMAs of a thread run in order; like copies they are checked when issued, as events of the
-// thread's MMA lane, and computed when the schedule says so, at the latest when they are waited for.
+// Asynchronous matrix products. MMAs of a thread run in order; like copies they are checked when issued, as events of
+// the thread's MMA lane, and computed when the schedule says so, at the latest when they are waited for.
 
 #include <fmt/format.h>
 
@@ -25,8 +25,8 @@ void compute(const Mma& mma) {
   } else {
     a = matrix_of(mma.a);
   }
-  tile::multiply_add(mma.acc.buffer->dtype, mma.acc.buffer->data + mma.acc.origin() * size, mma.acc.stride(0) * size, mma.acc.extent[0],
-                     mma.acc.extent[1], mma.depth, a, matrix_of(mma.b), mma.tf32);
+  tile::multiply_add(mma.acc.buffer->dtype, mma.acc.buffer->data + mma.acc.origin() * size, mma.acc.stride(0) * size,
+                     mma.acc.extent[0], mma.acc.extent[1], mma.depth, a, matrix_of(mma.b), mma.tf32);
 }
 
 }  // namespace
@@ -39,7 +39,8 @@ Step Machine::wgmma(Thread& thread, const Instr& at) {
   mma.tf32 = inst.attrs.text(ir::Attr::precision) == "tf32";
   mma.pc = pc_of(at);
   mma.number = thread.mmas + 1;
-  if (!check_bounds(thread, at, mma.acc) || !check_bounds(thread, at, mma.b) || !check_peer(thread, at, mma.b)) return Step::failed;
+  if (!check_bounds(thread, at, mma.acc) || !check_bounds(thread, at, mma.b) || !check_peer(thread, at, mma.b))
+    return Step::failed;
   const Slot& a = program_.slot(inst.operands[1]);
   mma.a_in_registers = a.kind == Slot::Kind::tile;
   if (mma.a_in_registers) {
@@ -50,9 +51,11 @@ Step Machine::wgmma(Thread& thread, const Instr& at) {
     mma.a = thread.ref(a);
     mma.depth = mma.a.extent[1];
     if (!check_bounds(thread, at, mma.a) || !check_peer(thread, at, mma.a)) return Step::failed;
-    if (!touch_async(thread, at, mma.a, AccessKind::async_read, thread.lane(Lane::mma), mma.number, thread.clock)) return Step::failed;
+    if (!touch_async(thread, at, mma.a, AccessKind::async_read, thread.lane(Lane::mma), mma.number, thread.clock))
+      return Step::failed;
   }
-  if (!touch_async(thread, at, mma.b, AccessKind::async_read, thread.lane(Lane::mma), mma.number, thread.clock)) return Step::failed;
+  if (!touch_async(thread, at, mma.b, AccessKind::async_read, thread.lane(Lane::mma), mma.number, thread.clock))
+    return Step::failed;
   ++thread.mmas;
   thread.mma_queue.push_back(std::move(mma));
   if (completes_at_once()) finish_mmas(thread, thread.mmas);

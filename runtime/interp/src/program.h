@@ -1,6 +1,6 @@
 #pragma once
-// A kernel made ready to run: a linear list of instructions with jumps, and a place in the thread's frame for every value.
-// Made by prepare() (flatten.cpp, frame.cpp), read by everything that runs.
+// A kernel made ready to run: a linear list of instructions with jumps, and a place in the thread's frame for every
+// value. Made by prepare() (flatten.cpp, frame.cpp), read by everything that runs.
 
 #include <cstdint>
 #include <memory>
@@ -50,7 +50,7 @@ struct AllocInfo {
   ir::Type type;
   std::string_view name;
   std::uint32_t scope = 0;
-  std::uint32_t ref = 0;            ///< where the frame keeps its ref
+  std::uint32_t ref = 0;  ///< where the frame keeps its ref
   std::int64_t elements = 0, bytes = 0;
   std::uint32_t storage = 0;        ///< alloc whose storage it shares (itself, or the first member of its union)
   std::uint8_t view = 0;            ///< number within its union
@@ -60,8 +60,8 @@ struct AllocInfo {
 
 struct ViewDetail {
   std::uint32_t source = 0, result = 0;
-  std::vector<std::uint32_t> starts;   ///< scalar slots
-  std::vector<std::int64_t> sizes;     ///< per axis of the source; -1: up to its end
+  std::vector<std::uint32_t> starts;  ///< scalar slots
+  std::vector<std::int64_t> sizes;    ///< per axis of the source; -1: up to its end
   std::vector<bool> squeezed;
 };
 
@@ -69,7 +69,7 @@ enum class OutOfBounds : std::uint8_t { error, zero, nan, undefined };
 struct CopyDetail {
   std::uint32_t source = 0, target = 0, barrier = 0;  ///< refs
   OutOfBounds oob = OutOfBounds::error;
-  std::vector<int> axes;               ///< multicast
+  std::vector<int> axes;  ///< multicast
   int partition = -1;
   std::string_view reduce;
   bool commit = false;
@@ -78,7 +78,7 @@ struct CopyDetail {
 class Program {
  public:
   ir::Kernel kernel;
-  std::vector<Slot> slots;             ///< by value
+  std::vector<Slot> slots;  ///< by value
   std::vector<Instr> code, launch_code;
   std::unique_ptr<const ir::Inst> end;  ///< what the last instruction stands for
   std::vector<ScopeInfo> scopes;
@@ -86,13 +86,13 @@ class Program {
   std::vector<ViewDetail> views;
   std::vector<CopyDetail> copies;
   std::vector<std::vector<std::uint32_t>> arms;  ///< specialize: target of each thread
-  std::vector<std::uint64_t> constants;  ///< the scalars at the start, with the constants in their places
+  std::vector<std::uint64_t> constants;          ///< the scalars at the start, with the constants in their places
   std::uint32_t scalar_count = 0, ref_count = 0;
   std::int64_t arena_bytes = 0;
   std::uint32_t barriers_per_block = 0;
-  bool orders_blocks = false;          ///< has semaphores of the grid or ordering atomics: blocks may wait for each other
-  bool has_atomics = false;            ///< or copies that reduce: the order of blocks may show in rounding
-  std::string unsupported;             ///< why it cannot run; empty when it can
+  bool orders_blocks = false;  ///< has semaphores of the grid or ordering atomics: blocks may wait for each other
+  bool has_atomics = false;    ///< or copies that reduce: the order of blocks may show in rounding
+  std::string unsupported;     ///< why it cannot run; empty when it can
 
   [[nodiscard]] const Slot& slot(ir::Value v) const { return slots[v.id]; }
 };

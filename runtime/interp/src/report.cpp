@@ -10,12 +10,18 @@ namespace {
 
 std::string_view verb(AccessKind kind) {
   switch (kind) {
-    case AccessKind::load: return "load";
-    case AccessKind::store: return "store";
-    case AccessKind::atomic: return "atomic access";
-    case AccessKind::async_read: return "asynchronous read";
-    case AccessKind::async_write: return "asynchronous write";
-    case AccessKind::reduce: return "reducing copy";
+    case AccessKind::load:
+      return "load";
+    case AccessKind::store:
+      return "store";
+    case AccessKind::atomic:
+      return "atomic access";
+    case AccessKind::async_read:
+      return "asynchronous read";
+    case AccessKind::async_write:
+      return "asynchronous write";
+    case AccessKind::reduce:
+      return "reducing copy";
   }
   return "access";
 }
@@ -93,7 +99,8 @@ void Machine::report_race(const Instr& at, const Buffer& buffer, const Access& a
     return;
   }
   if (fault.kind == Fault::Kind::other_view) {
-    fail<diag::run_uninitialised>(inst, fmt::format("`{}` is read, but what is there was written through another member of the union", where))
+    fail<diag::run_uninitialised>(
+        inst, fmt::format("`{}` is read, but what is there was written through another member of the union", where))
         .at(name_access(access))
         .label(span_of(fault.earlier.pc), "written here")
         .help("read it through the same member, or use `bitcast` on the value");
@@ -133,8 +140,10 @@ void Machine::report_race(const Instr& at, const Buffer& buffer, const Access& a
   } else if (is_async(access.kind) && earlier.thread == access.thread) {
     d.help("order the two accesses");
   } else {
-    d.help("order the two threads between these accesses: with a barrier (`barrier_arrive` after the first, `barrier_wait` "
-           "before the second) or with `sync`");
+    d.help(
+        "order the two threads between these accesses: with a barrier (`barrier_arrive` after the first, "
+        "`barrier_wait` "
+        "before the second) or with `sync`");
   }
 }
 
@@ -147,7 +156,8 @@ void Machine::report_deadlock() {
   const auto describe_wait = [&](const Thread& t) -> std::string {
     const std::string who = name_thread(t.agent);
     switch (t.wait.kind) {
-      case Wait::Kind::none: return fmt::format("{} can go on", who);
+      case Wait::Kind::none:
+        return fmt::format("{} can go on", who);
       case Wait::Kind::barrier: {
         const Barrier& b = *t.wait.barrier;
         return fmt::format("{} waits for completion {} of `{}`, which has {} of {} arrivals", who, t.wait.phase,
@@ -157,7 +167,8 @@ void Machine::report_deadlock() {
         return fmt::format("{} waits for `{}` to reach {}; it is {}", who,
                            describe_range(*t.wait.buffer, t.wait.element, t.wait.element + 1), t.wait.count,
                            t.wait.semaphore->count);
-      case Wait::Kind::rendezvous: return fmt::format("{} waits for the other threads", who);
+      case Wait::Kind::rendezvous:
+        return fmt::format("{} waits for the other threads", who);
     }
     return who;
   };
@@ -175,15 +186,18 @@ void Machine::report_deadlock() {
     }
     for (const Multicast& m : cluster->multicasts) {
       for (std::size_t i = 0; i < m.group.size(); ++i) {
-        if (m.issued[i].empty()) notes.push_back(fmt::format("a collective copy waits for {} to issue its part", name_block(m.group[i]->number)));
+        if (m.issued[i].empty())
+          notes.push_back(
+              fmt::format("a collective copy waits for {} to issue its part", name_block(m.group[i]->number)));
       }
       if (!m.issued.empty()) labels.push_back({span_of(m.pc), "the collective copy that not all blocks have issued"});
     }
   }
   if (first == nullptr) return;
-  auto d = fail<diag::run_deadlock>(*program_.code[first->pc].inst,
-                                    waiting == 1 ? "deadlock: a thread waits for something that cannot happen any more"
-                                                 : fmt::format("deadlock: {} threads wait and none can go on", waiting));
+  auto d =
+      fail<diag::run_deadlock>(*program_.code[first->pc].inst,
+                               waiting == 1 ? "deadlock: a thread waits for something that cannot happen any more"
+                                            : fmt::format("deadlock: {} threads wait and none can go on", waiting));
   d.at(describe_wait(*first));
   for (Label& label : labels) d.label(label.span, std::move(label.message));
   for (std::string& note : notes) d.note(std::move(note));

@@ -8,13 +8,14 @@ namespace pk::interp {
 
 namespace {
 
-constexpr std::uint64_t long_turn = 1 << 14;   // instructions, for schedules that switch when a thread has to wait
+constexpr std::uint64_t long_turn = 1 << 14;  // instructions, for schedules that switch when a thread has to wait
 constexpr std::uint64_t rounds_before_next_cluster = 64;
 
 }  // namespace
 
 Arena::Arena(std::int64_t bytes)
-    : data_(static_cast<std::byte*>(::operator new[](static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)), std::align_val_t{64}))) {}
+    : data_(static_cast<std::byte*>(
+          ::operator new[](static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)), std::align_val_t{64}))) {}
 
 Machine::Machine(Launch& launch, std::uint64_t seed)
     : launch_(launch),
@@ -95,7 +96,8 @@ void Machine::reset_cluster(Cluster& cluster, std::int64_t number) {
     block->meetings.clear();
     block->running = launch_.threads_per_block;
     for (const auto& thread : block->threads) {
-      thread->agent = cluster.base + static_cast<Agent>(block->rank * launch_.threads_per_block + thread->index) * lanes_per_thread;
+      thread->agent =
+          cluster.base + static_cast<Agent>(block->rank * launch_.threads_per_block + thread->index) * lanes_per_thread;
       thread->pc = 0;
       thread->clock = empty_clock(cluster);
       tick(*thread);
@@ -116,10 +118,14 @@ void Machine::reset_cluster(Cluster& cluster, std::int64_t number) {
 bool Machine::can_run(const Thread& thread) const {
   if (thread.ended) return false;
   switch (thread.wait.kind) {
-    case Wait::Kind::none: return true;
-    case Wait::Kind::barrier: return thread.wait.barrier->completed >= thread.wait.phase;
-    case Wait::Kind::semaphore: return thread.wait.semaphore->count >= thread.wait.count;
-    case Wait::Kind::rendezvous: return thread.released;
+    case Wait::Kind::none:
+      return true;
+    case Wait::Kind::barrier:
+      return thread.wait.barrier->completed >= thread.wait.phase;
+    case Wait::Kind::semaphore:
+      return thread.wait.semaphore->count >= thread.wait.count;
+    case Wait::Kind::rendezvous:
+      return thread.released;
   }
   return false;
 }
@@ -143,16 +149,22 @@ bool Machine::run_thread(Thread& thread, std::uint64_t budget, bool switch_at_me
   while (budget > 0) {
     const Instr& at = code[thread.pc];
     switch (execute(thread, at)) {
-      case Step::next: ++thread.pc; break;
-      case Step::jumped: break;
-      case Step::blocked: return moved;
+      case Step::next:
+        ++thread.pc;
+        break;
+      case Step::jumped:
+        break;
+      case Step::blocked:
+        return moved;
       case Step::ended:
-      case Step::failed: return true;
+      case Step::failed:
+        return true;
     }
     moved = true;
     if (!switch_at_memory || at.visible) --budget;
     if (limit > 0 && ++thread.steps > limit) {
-      fail<diag::run_limit>(*at.inst, name_thread(thread.agent) + " has run more instructions than the limit allows: it may never end")
+      fail<diag::run_limit>(
+          *at.inst, name_thread(thread.agent) + " has run more instructions than the limit allows: it may never end")
           .help("raise the limit, or look for a loop whose condition nothing changes");
       return true;
     }
@@ -190,7 +202,8 @@ bool Machine::turn(std::vector<Cluster*>& clusters) {
   return moved;
 }
 
-/// Completes one piece of asynchronous work, if there is any: the oldest copy in, or under the random schedule any piece.
+/// Completes one piece of asynchronous work, if there is any: the oldest copy in, or under the random schedule any
+/// piece.
 bool Machine::advance_async(const std::vector<Cluster*>& clusters, bool must) {
   if (schedule_ != Schedule::random) {
     for (Cluster* cluster : clusters) {
@@ -207,7 +220,8 @@ bool Machine::advance_async(const std::vector<Cluster*>& clusters, bool must) {
         if (!thread->copies_out.empty() && draw(2) == 0) {
           finish_copy_out(thread->copies_out[draw(thread->copies_out.size())], draw(2) == 0);
         }
-        if (!thread->mma_queue.empty() && draw(2) == 0) finish_mmas(*thread, thread->mmas_done + static_cast<Time>(draw(2)));
+        if (!thread->mma_queue.empty() && draw(2) == 0)
+          finish_mmas(*thread, thread->mmas_done + static_cast<Time>(draw(2)));
       }
     }
   }
@@ -226,14 +240,16 @@ void Machine::finish_cluster(Cluster& cluster) {
     for (std::size_t i = 0; i < multicast.group.size(); ++i) {
       if (!multicast.issued[i].empty()) continue;
       fail<diag::run_divergence>(*program_.code[multicast.pc].inst,
-                                 "not all blocks of the cluster issued this collective copy: " + name_block(multicast.group[i]->number) + " did not")
+                                 "not all blocks of the cluster issued this collective copy: " +
+                                     name_block(multicast.group[i]->number) + " did not")
           .help("let every block along the copy's axes issue it equally often");
       return;
     }
   }
   const std::scoped_lock lock(launch_.mutex);
   launch_.done_blocks += launch_.cluster_size;
-  if (launch_.options->progress) launch_.options->progress(launch_.done_blocks, launch_.clusters * launch_.cluster_size);
+  if (launch_.options->progress)
+    launch_.options->progress(launch_.done_blocks, launch_.clusters * launch_.cluster_size);
 }
 
 bool Machine::run_cluster(Cluster& cluster) {
@@ -300,11 +316,16 @@ bool Machine::run_launch_code(Thread& thread) {
   for (thread.pc = 0;;) {
     const Instr& at = program_.launch_code[thread.pc];
     switch (execute(thread, at)) {
-      case Step::next: ++thread.pc; break;
-      case Step::jumped: break;
-      case Step::ended: return true;
+      case Step::next:
+        ++thread.pc;
+        break;
+      case Step::jumped:
+        break;
+      case Step::ended:
+        return true;
       case Step::blocked:
-      case Step::failed: return false;
+      case Step::failed:
+        return false;
     }
   }
 }

@@ -64,12 +64,14 @@ Buffer* Machine::request(Thread& thread, const Instr& at, std::uint32_t alloc) {
   const std::uint64_t entry = thread.entries[info.scope];
   if (storage != nullptr && storage->buffer.alive && storage->buffer.entry == entry) return &storage->buffer;
   auto d = fail<diag::run_allocation>(
-      *info.inst, fmt::format("{} asks for `{}`, which is for all threads of the block, but thread 0 has not made it", name_thread(thread.agent), info.name));
+      *info.inst, fmt::format("{} asks for `{}`, which is for all threads of the block, but thread 0 has not made it",
+                              name_thread(thread.agent), info.name));
   d.label(at.inst->loc.span, "the scope of this request");
   const Thread& first = *block.threads[0];
   d.label(span_of(std::min<std::uint32_t>(first.pc, static_cast<std::uint32_t>(program_.code.size() - 1))),
           first.entries[info.scope] == 0 ? "thread 0 has not asked for it, and is here"
-                                         : fmt::format("thread 0 asked for it {} times, this thread {}, and is here", first.entries[info.scope], entry));
+                                         : fmt::format("thread 0 asked for it {} times, this thread {}, and is here",
+                                                       first.entries[info.scope], entry));
   d.help("allocate it in a scope that is `collective` over the block's threads, and that all of them enter");
   return nullptr;
 }
@@ -201,7 +203,8 @@ bool Machine::end_scope(Thread& thread, const Instr& at, const ScopeInfo& scope)
       if (storage->semaphores[i].count == 0) continue;
       fail<diag::run_semaphore_left_over>(
           *program_.allocs[alloc].inst,
-          fmt::format("`{}` still counts {} at the end of its scope", describe_range(storage->buffer, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1),
+          fmt::format("`{}` still counts {} at the end of its scope",
+                      describe_range(storage->buffer, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1),
                       storage->semaphores[i].count))
           .label(span_of(storage->semaphores[i].signal_pc), "last signalled here")
           .help("wait for as much as was signalled");
@@ -211,9 +214,10 @@ bool Machine::end_scope(Thread& thread, const Instr& at, const ScopeInfo& scope)
       const Agent last = block.threads.back()->agent + lanes_per_thread;
       if (const auto fault = storage->shadow->find_unknown(state.left, first, last)) {
         const int size = ir::byte_size(storage->buffer.dtype);
-        fail<diag::run_race>(*at.inst, fmt::format("race on `{}`: {} leaves the scope while a peer may still use its shared memory",
-                                                   describe_range(storage->buffer, fault->begin / size, fault->end / size),
-                                                   name_block(block.number)))
+        fail<diag::run_race>(
+            *at.inst, fmt::format("race on `{}`: {} leaves the scope while a peer may still use its shared memory",
+                                  describe_range(storage->buffer, fault->begin / size, fault->end / size),
+                                  name_block(block.number)))
             .label(span_of(fault->earlier.pc), fmt::format("the {}", name_access(fault->earlier)))
             .label(storage->buffer.span, fmt::format("`{}` is allocated here", storage->buffer.name))
             .help("let the blocks meet (`cluster_barrier`) after the last access to a peer's shared memory");
@@ -237,9 +241,11 @@ bool Machine::end_copies_in(Block& block, std::uint32_t scope) {
       for (const Barrier::Expected& copy : barrier.copies) {
         const bool ends = program_.allocs[alloc].scope == scope || program_.allocs[copy.target->alloc].scope == scope;
         if (!ends) continue;
-        fail<diag::run_unawaited>(*program_.code[copy.pc].inst,
-                                  fmt::format("this copy into `{}` is never waited for: the scope ends before anybody waits for its barrier `{}`",
-                                              copy.target->name, storage->buffer.name))
+        fail<diag::run_unawaited>(
+            *program_.code[copy.pc].inst,
+            fmt::format(
+                "this copy into `{}` is never waited for: the scope ends before anybody waits for its barrier `{}`",
+                copy.target->name, storage->buffer.name))
             .at(fmt::format("issued by {}", name_thread(copy.thread)))
             .label(copy.target->span, fmt::format("`{}` is allocated here", copy.target->name))
             .help("call `barrier_wait` on the copy's barrier before the scope ends");
@@ -257,8 +263,9 @@ Step Machine::end_thread(Thread& thread, const Instr&) {
   Block& block = *thread.block;
   for (const Rendezvous& meeting : block.meetings) {
     if (meeting.here.empty() || (meeting.members >> thread.index & 1U) == 0) continue;
-    fail<diag::run_divergence>(*meeting.site->inst, fmt::format("{} waits here for all threads, but {} has ended without coming here",
-                                                               name_thread(meeting.here.front()->agent), name_thread(thread.agent)))
+    fail<diag::run_divergence>(*meeting.site->inst,
+                               fmt::format("{} waits here for all threads, but {} has ended without coming here",
+                                           name_thread(meeting.here.front()->agent), name_thread(thread.agent)))
         .help("let every thread reach it, in the same order");
     return Step::failed;
   }
@@ -269,9 +276,11 @@ Step Machine::end_thread(Thread& thread, const Instr&) {
 Buffer* Machine::peer_buffer(Thread& thread, const Instr& at, const Ref& ref, Block& target) {
   if (&target == thread.block) return ref.buffer;
   Storage* storage = target.current[ref.buffer->alloc];
-  if (storage != nullptr && storage->buffer.alive && storage->buffer.entry == ref.buffer->entry) return &storage->buffer;
-  fail<diag::run_race>(*at.inst, fmt::format("race on `{}` of {}: that block has not entered the scope yet, or has left it", ref.buffer->name,
-                                             name_block(target.number)))
+  if (storage != nullptr && storage->buffer.alive && storage->buffer.entry == ref.buffer->entry)
+    return &storage->buffer;
+  fail<diag::run_race>(*at.inst,
+                       fmt::format("race on `{}` of {}: that block has not entered the scope yet, or has left it",
+                                   ref.buffer->name, name_block(target.number)))
       .at(fmt::format("used by {}", name_thread(thread.agent)))
       .label(ref.buffer->span, "allocated by each block when it enters this scope")
       .help("let all blocks of the cluster meet (`cluster_barrier`) after entering the scope and before leaving it");

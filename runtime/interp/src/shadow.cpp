@@ -59,7 +59,8 @@ std::size_t Shadow::split(Page& page, std::uint32_t at) {
 
 void Shadow::access_page(Page& page, std::int64_t page_begin, std::uint32_t begin, std::uint32_t end,
                          const Access& access, const Check& check, std::optional<Fault>& fault) {
-  if (page.empty()) page.push_back({.begin = 0, .initialised = initialised_, .written = false, .write = {}, .others = {}});
+  if (page.empty())
+    page.push_back({.begin = 0, .initialised = initialised_, .written = false, .write = {}, .others = {}});
   const std::int64_t page_end = std::min(page_bytes, bytes_ - page_begin);
   std::size_t first = split(page, begin);
   std::size_t last = end < page_end ? split(page, end) : page.size();

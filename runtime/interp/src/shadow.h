@@ -1,6 +1,6 @@
 #pragma once
-// Shadow memory: for each byte range of an allocation, who accessed it last and whether it holds a value. Finds races (by
-// happens-before), reads of what was never written, and reads through another view of a union. Used by all memory
+// Shadow memory: for each byte range of an allocation, who accessed it last and whether it holds a value. Finds races
+// (by happens-before), reads of what was never written, and reads through another view of a union. Used by all memory
 // operations through Machine::touch.
 
 #include <cstdint>
@@ -24,10 +24,10 @@ enum class AccessKind : std::uint8_t { load, store, atomic, async_read, async_wr
 struct Access {
   Agent agent = 0;
   Time time = 0;
-  Agent thread = 0;          ///< agent of the pk thread that did or issued it
-  std::uint32_t pc = 0;      ///< instruction, for its source text
+  Agent thread = 0;      ///< agent of the pk thread that did or issued it
+  std::uint32_t pc = 0;  ///< instruction, for its source text
   AccessKind kind = AccessKind::load;
-  std::uint8_t view = 0;     ///< member of a union
+  std::uint8_t view = 0;  ///< member of a union
   friend bool operator==(const Access&, const Access&) = default;
 };
 
@@ -47,8 +47,8 @@ struct Check {
 
 class Shadow {
  public:
-  /// `agents_per_group` > 0: agents of different groups (clusters) can never be ordered in this launch, so a few readers
-  /// of each range stand for all.
+  /// `agents_per_group` > 0: agents of different groups (clusters) can never be ordered in this launch, so a few
+  /// readers of each range stand for all.
   Shadow(std::int64_t bytes, bool initialised, Agent agents_per_group)
       : bytes_(bytes), initialised_(initialised), agents_per_group_(agents_per_group) {
     reset();
@@ -66,11 +66,12 @@ class Shadow {
   struct Segment {
     std::uint32_t begin = 0;  // within the page; ends where the next begins
     bool initialised = false;
-    bool written = false;     // whether `write` means something
+    bool written = false;  // whether `write` means something
     Access write;
     std::vector<Access> others;  // loads and atomics since `write`
     [[nodiscard]] bool same_state(const Segment& s) const {
-      return initialised == s.initialised && written == s.written && (!written || write == s.write) && others == s.others;
+      return initialised == s.initialised && written == s.written && (!written || write == s.write) &&
+             others == s.others;
     }
   };
   using Page = std::vector<Segment>;

@@ -35,24 +35,31 @@ Step Machine::arrive(Thread& thread, const Instr& at) {
   return complete_arrival(barrier, *ref.buffer, element, pc_of(at), thread.agent) ? Step::next : Step::failed;
 }
 
-bool Machine::complete_arrival(Barrier& barrier, const Buffer& buffer, std::int64_t element, std::uint32_t pc, Agent thread) {
+bool Machine::complete_arrival(Barrier& barrier, const Buffer& buffer, std::int64_t element, std::uint32_t pc,
+                               Agent thread) {
   if (++barrier.arrived < barrier.needed) return true;
-  // A completion must not come before everybody who waits has seen the last one, in this order of events and in any other.
+  // A completion must not come before everybody who waits has seen the last one, in this order of events and in any
+  // other.
   const Waiter* late = nullptr;
   for (const Waiter& w : barrier.waiters) {
     const bool saw = w.seen == barrier.completed && (!races_ || barrier.gathering[w.thread] >= w.time);
     if (!saw) late = &w;
   }
   if (barrier.completed > 0 && (barrier.waiters.empty() || late != nullptr)) {
-    auto d = fail<diag::run_barrier>(*program_.code[pc].inst,
-                                     fmt::format("`{}` completes for the {}. time before its last completion was seen by all who wait for it",
-                                                 name_of(buffer, element), barrier.completed + 1));
+    auto d = fail<diag::run_barrier>(
+        *program_.code[pc].inst,
+        fmt::format("`{}` completes for the {}. time before its last completion was seen by all who wait for it",
+                    name_of(buffer, element), barrier.completed + 1));
     d.at(fmt::format("this arrival by {} completes it", name_thread(thread)));
-    d.label(span_of(barrier.completing_pc), fmt::format("completed before by {}", name_thread(barrier.completing_thread)));
+    d.label(span_of(barrier.completing_pc),
+            fmt::format("completed before by {}", name_thread(barrier.completing_thread)));
     if (late != nullptr) {
-      d.label(span_of(late->pc), fmt::format("nothing makes this wait of {} come before the new completion", name_thread(late->thread)));
+      d.label(span_of(late->pc),
+              fmt::format("nothing makes this wait of {} come before the new completion", name_thread(late->thread)));
     }
-    d.help("let the arriving thread wait (on a second barrier) until the completion was seen, or use another barrier of an array");
+    d.help(
+        "let the arriving thread wait (on a second barrier) until the completion was seen, or use another barrier of "
+        "an array");
     return false;
   }
   ++barrier.completed;
@@ -75,10 +82,16 @@ Step Machine::wait(Thread& thread, const Instr& at) {
   Waiter* waiter = find_waiter(barrier, thread.agent);
   const std::int64_t phase = waiter == nullptr ? 1 : waiter->seen + 1;
   if (barrier.completed > phase) {
-    fail<diag::run_barrier>(*at.inst, fmt::format("{} waits for completion {} of `{}`, which has completed {} times already: this thread has skipped a wait",
-                                                  name_thread(thread.agent), phase, name_of(*ref.buffer, element), barrier.completed))
-        .label(span_of(barrier.completing_pc), fmt::format("last completed here, by {}", name_thread(barrier.completing_thread)))
-        .note("the hardware tells only odd from even completions: a thread that ever waits on a barrier has to wait for each")
+    fail<diag::run_barrier>(
+        *at.inst,
+        fmt::format(
+            "{} waits for completion {} of `{}`, which has completed {} times already: this thread has skipped a wait",
+            name_thread(thread.agent), phase, name_of(*ref.buffer, element), barrier.completed))
+        .label(span_of(barrier.completing_pc),
+               fmt::format("last completed here, by {}", name_thread(barrier.completing_thread)))
+        .note(
+            "the hardware tells only odd from even completions: a thread that ever waits on a barrier has to wait for "
+            "each")
         .help("wait once for each completion, or use another barrier");
     return Step::failed;
   }
@@ -106,11 +119,13 @@ bool Machine::end_barriers(Thread&, const Instr&, const Storage& storage) {
     if (barrier.completed == 0 || (behind == nullptr && !barrier.waiters.empty())) continue;
     auto d = fail<diag::run_barrier>(
         *program_.allocs[storage.buffer.alloc].inst,
-        fmt::format("`{}` completed {} times, but {}", name_of(storage.buffer, static_cast<std::int64_t>(i)), barrier.completed,
+        fmt::format("`{}` completed {} times, but {}", name_of(storage.buffer, static_cast<std::int64_t>(i)),
+                    barrier.completed,
                     behind == nullptr ? "nobody waited for it"
                                       : fmt::format("{} waited {} times", name_thread(behind->thread), behind->seen)));
     d.at("its scope ends with a completion that was not awaited");
-    d.label(span_of(barrier.completing_pc), fmt::format("last completed here, by {}", name_thread(barrier.completing_thread)));
+    d.label(span_of(barrier.completing_pc),
+            fmt::format("last completed here, by {}", name_thread(barrier.completing_thread)));
     if (behind != nullptr) d.label(span_of(behind->pc), "last waited for here");
     d.help("wait for each completion before the scope ends, or leave out the arrival");
     return false;
@@ -126,8 +141,9 @@ Step Machine::meet(Thread& thread, const Instr& at, std::uint32_t members, bool 
   Block& block = *thread.block;
   for (const auto& other : block.threads) {
     if ((members >> other->index & 1U) == 0 || !other->ended) continue;
-    fail<diag::run_divergence>(*at.inst, fmt::format("{} comes here to meet all threads, but {} has ended without coming here",
-                                                     name_thread(thread.agent), name_thread(other->agent)))
+    fail<diag::run_divergence>(*at.inst,
+                               fmt::format("{} comes here to meet all threads, but {} has ended without coming here",
+                                           name_thread(thread.agent), name_thread(other->agent)))
         .help("let every thread reach it, in the same order");
     return Step::failed;
   }
@@ -137,9 +153,10 @@ Step Machine::meet(Thread& thread, const Instr& at, std::uint32_t members, bool 
   });
   if (found != block.meetings.end() && same_site && found->site != &at) {
     const bool scopes = at.run == control::enter_scope && found->site->run == control::enter_scope;
-    const std::string text =
-        fmt::format("threads of one block meet at different places: {} here, {} elsewhere", name_thread(thread.agent), name_thread(found->here.front()->agent));
-    auto d = scopes ? fail<diag::run_allocation>(*at.inst, text + ", each for buffers of all threads") : fail<diag::run_divergence>(*at.inst, text);
+    const std::string text = fmt::format("threads of one block meet at different places: {} here, {} elsewhere",
+                                         name_thread(thread.agent), name_thread(found->here.front()->agent));
+    auto d = scopes ? fail<diag::run_allocation>(*at.inst, text + ", each for buffers of all threads")
+                    : fail<diag::run_divergence>(*at.inst, text);
     d.label(found->site->inst->loc.span, fmt::format("{} waits here", name_thread(found->here.front()->agent)));
     d.help("let all threads of the block reach the same statement, in the same order");
     return Step::failed;

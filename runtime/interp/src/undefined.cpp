@@ -11,15 +11,19 @@ namespace {
 
 class Follower {
  public:
-  Follower(const Program& program, Thread& thread, const Instr& at) : program_(program), thread_(thread), inst_(*at.inst) {}
+  Follower(const Program& program, Thread& thread, const Instr& at)
+      : program_(program), thread_(thread), inst_(*at.inst) {}
 
   const Undefined* follow() {
     Undefined result;
     const Undefined* misused = nullptr;
-    if (std::ranges::any_of(inst_.operands, [&](ir::Value v) { return find(v) != nullptr; })) misused = work_out(result);
+    if (std::ranges::any_of(inst_.operands, [&](ir::Value v) { return find(v) != nullptr; }))
+      misused = work_out(result);
     for (const ir::Value v : inst_.results) thread_.undefined.erase(v.id);
     if (misused != nullptr) return misused;
-    const ir::Value target = inst_.op == ir::Op::var_set ? inst_.operands[0] : inst_.results.empty() ? ir::Value{} : inst_.results[0];
+    const ir::Value target = inst_.op == ir::Op::var_set ? inst_.operands[0]
+                             : inst_.results.empty()     ? ir::Value{}
+                                                         : inst_.results[0];
     if (inst_.op == ir::Op::var_set) thread_.undefined.erase(target.id);
     if (target.valid() && result.any()) thread_.undefined[target.id] = std::move(result);
     return nullptr;
@@ -109,16 +113,18 @@ class Follower {
         each(result, count(inst_.results[0]), [](std::size_t) { return false; });
         tile::transpose(1, bytes(result), bytes(*find(in[0])), shape(in[0]), inst_.attrs.integers(ir::Attr::perm));
         return nullptr;
-      case ir::Op::store_masked: return misuse(count(in[2]), [&](std::size_t i) { return is_true(in[2], i) || is_undefined(in[2], i); });
+      case ir::Op::store_masked:
+        return misuse(count(in[2]), [&](std::size_t i) { return is_true(in[2], i) || is_undefined(in[2], i); });
       case ir::Op::load_masked:
-        each(result, count(inst_.results[0]), [&](std::size_t i) { return !is_true(in[1], i) && is_undefined(in[2], i); });
+        each(result, count(inst_.results[0]),
+             [&](std::size_t i) { return !is_true(in[1], i) && is_undefined(in[2], i); });
         return find(in[1]);
-      default: break;  // other arithmetic hands undefined elements on, everything else must not see them
+      default:
+        break;  // other arithmetic hands undefined elements on, everything else must not see them
     }
     if (ir::is_elementwise(inst_.op)) {
-      each(result, count(inst_.results[0]), [&](std::size_t i) {
-        return std::ranges::any_of(in, [&](ir::Value v) { return is_undefined(v, i); });
-      });
+      each(result, count(inst_.results[0]),
+           [&](std::size_t i) { return std::ranges::any_of(in, [&](ir::Value v) { return is_undefined(v, i); }); });
       return nullptr;
     }
     for (const ir::Value v : in) {

@@ -76,12 +76,14 @@ Step coord(Machine& m, Thread& t, const Instr& at) {
 }
 
 Step axis_size(Machine& m, Thread& t, const Instr& at) {
-  t.scalar(result(m, at)) = static_cast<std::uint64_t>(m.launch().extents[static_cast<std::size_t>(at.inst->attrs.integer(ir::Attr::axis))]);
+  t.scalar(result(m, at)) =
+      static_cast<std::uint64_t>(m.launch().extents[static_cast<std::size_t>(at.inst->attrs.integer(ir::Attr::axis))]);
   return Step::next;
 }
 
 Step dim_value(Machine& m, Thread& t, const Instr& at) {
-  t.scalar(result(m, at)) = static_cast<std::uint64_t>(m.launch().dims[static_cast<std::size_t>(at.inst->attrs.integer(ir::Attr::dim))]);
+  t.scalar(result(m, at)) =
+      static_cast<std::uint64_t>(m.launch().dims[static_cast<std::size_t>(at.inst->attrs.integer(ir::Attr::dim))]);
   return Step::next;
 }
 
@@ -93,7 +95,8 @@ Step splat(Machine& m, Thread& t, const Instr& at) {
 
 Step iota(Machine& m, Thread& t, const Instr& at) {
   const Slot& out = result(m, at);
-  tile::iota(out.dtype, t.tile(out), shape_of(m, at.inst->results[0]), static_cast<int>(at.inst->attrs.integer(ir::Attr::axis, -1)));
+  tile::iota(out.dtype, t.tile(out), shape_of(m, at.inst->results[0]),
+             static_cast<int>(at.inst->attrs.integer(ir::Attr::axis, -1)));
   return Step::next;
 }
 
@@ -113,10 +116,12 @@ Step elementwise(Machine& m, Thread& t, const Instr& at) {
   }
   const ir::Dtype dtype = inst.op == ir::Op::select ? operand(m, at, 1).dtype : first.dtype;
   const std::int64_t n = out.kind == Slot::Kind::tile ? out.count : 1;
-  const tile::Failure failure = tile::elementwise(inst.op, dtype, fresh(t, out), std::span(operands).first(inst.operands.size()), n);
+  const tile::Failure failure =
+      tile::elementwise(inst.op, dtype, fresh(t, out), std::span(operands).first(inst.operands.size()), n);
   if (!failure) return Step::next;
   Undefined undefined{std::vector<std::uint8_t>(static_cast<std::size_t>(n), 0), &inst, failure.error};
-  tile::elementwise(inst.op, dtype, bytes_of(t, out), std::span(operands).first(inst.operands.size()), n, undefined.elements.data());
+  tile::elementwise(inst.op, dtype, bytes_of(t, out), std::span(operands).first(inst.operands.size()), n,
+                    undefined.elements.data());
   t.undefined[inst.results[0].id] = std::move(undefined);
   return Step::next;
 }
@@ -149,7 +154,8 @@ Step broadcast(Machine& m, Thread& t, const Instr& at) {
   const Slot& in = operand(m, at, 0);
   const Slot& out = result(m, at);
   if (in.kind != Slot::Kind::tile) return splat(m, t, at);
-  tile::broadcast(ir::byte_size(out.dtype), t.tile(out), shape_of(m, at.inst->results[0]), t.tile(in), shape_of(m, at.inst->operands[0]));
+  tile::broadcast(ir::byte_size(out.dtype), t.tile(out), shape_of(m, at.inst->results[0]), t.tile(in),
+                  shape_of(m, at.inst->operands[0]));
   return Step::next;
 }
 
@@ -166,8 +172,8 @@ Step concat(Machine& m, Thread& t, const Instr& at) {
   std::int64_t offset = 0;
   for (const ir::Value v : at.inst->operands) {
     const ir::Shape& shape = shape_of(m, v);
-    tile::concat_part(ir::byte_size(out.dtype), t.tile(out), shape_of(m, at.inst->results[0]), static_cast<int>(axis), offset,
-                      t.tile(m.program().slot(v)), shape);
+    tile::concat_part(ir::byte_size(out.dtype), t.tile(out), shape_of(m, at.inst->results[0]), static_cast<int>(axis),
+                      offset, t.tile(m.program().slot(v)), shape);
     offset += shape[axis];
   }
   return Step::next;
@@ -185,7 +191,8 @@ Step extract_slice(Machine& m, Thread& t, const Instr& at) {
   } else {
     box = shape_of(m, at.inst->results[0]);
   }
-  tile::slice(ir::byte_size(out.dtype), fresh(t, out), box, t.tile(in), in_shape, at.inst->attrs.integers(ir::Attr::starts));
+  tile::slice(ir::byte_size(out.dtype), fresh(t, out), box, t.tile(in), in_shape,
+              at.inst->attrs.integers(ir::Attr::starts));
   return Step::next;
 }
 
@@ -214,7 +221,8 @@ Step dot(Machine& m, Thread& t, const Instr& at) {
   std::memcpy(t.tile(out), t.tile(c), static_cast<std::size_t>(out.count * out_size));
   const std::int64_t a_size = ir::byte_size(a.dtype), b_size = ir::byte_size(b.dtype);
   tile::multiply_add(out.dtype, t.tile(out), b_shape[1] * out_size, a_shape[0], b_shape[1], a_shape[1],
-                     {a.dtype, t.tile(a), a_shape[1] * a_size, a_size}, {b.dtype, t.tile(b), b_shape[1] * b_size, b_size},
+                     {a.dtype, t.tile(a), a_shape[1] * a_size, a_size},
+                     {b.dtype, t.tile(b), b_shape[1] * b_size, b_size},
                      at.inst->attrs.text(ir::Attr::precision) == "tf32");
   return Step::next;
 }
