@@ -328,6 +328,7 @@ class Parser {
     if (is('{') && info(out.op).regions == 0) attrs(out.attrs);
     if (is('{') && info(out.op).regions != 0) region_or_attrs(out, depth);
     while (!failed_ && (is('{') || is('('))) out.regions.push_back(region(depth + 1));
+    if (out.op == Op::if_ && out.regions.size() == 1) out.regions.emplace_back();  // `else` may be left out
     if (!results.empty()) {
       sign(':');
       std::vector<Type> types;

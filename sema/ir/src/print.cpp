@@ -143,9 +143,21 @@ class Printer {
     taken_.insert(n);
     return n;
   }
+  /// Constants of the type `index` are called after their value where they have no name of their own.
+  void name_constant(const Inst& inst) {
+    const Value v = inst.results[0];
+    const AttrValue* number = inst.attrs.find(Attr::value_int);
+    const bool plain = number != nullptr && kernel_.type(v) == Type::scalar(Dtype::index) && inst.attrs.integer(Attr::value_int) >= 0;
+    if (!plain || v.id >= names_.size() || !kernel_.values[v.id].name.empty()) return;
+    const std::string base = fmt::format("c{}", inst.attrs.integer(Attr::value_int));
+    std::string& n = names_[v.id] = base;
+    for (int i = 1; taken_.contains(n); ++i) n = fmt::format("{}.{}", base, i);
+    taken_.insert(n);
+  }
   std::string value(Value v) { return v.id < names_.size() ? "%" + name(v) : std::string("%?"); }
 
   void line(const Inst& inst) {
+    if (inst.op == Op::constant && !inst.results.empty()) name_constant(inst);
     if (!inst.results.empty()) out_ += fmt::format("{} = ", joined(inst.results, [&](Value v) { return value(v); }));
     out_ += info(inst.op).name;
     if (!inst.operands.empty()) out_ += " " + joined(inst.operands, [&](Value v) { return value(v); });
@@ -161,7 +173,10 @@ class Printer {
     for (const Inst& inst : region.insts) {
       out_.append(static_cast<std::size_t>(indent) + 2, ' ');
       line(inst);
-      for (const Region& inner : inst.regions) region_text(inner, indent + 2);
+      for (std::size_t r = 0; r < inst.regions.size(); ++r) {
+        const bool empty_else = inst.op == Op::if_ && r == 1 && inst.regions[r].insts.empty();
+        if (!empty_else) region_text(inst.regions[r], indent + 2);
+      }
       out_ += '\n';
     }
     out_.append(static_cast<std::size_t>(indent), ' ');

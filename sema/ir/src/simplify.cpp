@@ -1,9 +1,14 @@
-// Folds scalar constants and drops computations that nothing uses.
+// Folds scalar constants, computes equal scalars once, and drops what nothing uses.
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
 
 #include "pk/ir/numerics.h"
 #include "pk/ir/passes.h"
+#include "pk/ir/text.h"
 
 namespace pk::ir {
 namespace {
@@ -13,8 +18,12 @@ class Simplifier {
   explicit Simplifier(Kernel& kernel) : kernel_(kernel), constants_(kernel.values.size()), uses_(kernel.values.size(), 0) {}
 
   void run() {
-    fold(kernel_.launch);
-    fold(kernel_.body);
+    for (Region* region : {&kernel_.launch, &kernel_.body}) {
+      fold(*region);
+      ValueMap same;
+      share(*region, same);
+      known_.clear();
+    }
     count_uses(kernel_.launch);
     count_uses(kernel_.body);
     drop_unused(kernel_.launch);
@@ -81,6 +90,47 @@ class Simplifier {
     }
   }
 
+  /// Uses the first of several equal scalar computations for all that it dominates. Views and memory keep their own
+  /// instructions, so that what is reported about them stands where the program says it.
+  void share(Region& region, ValueMap& same) {
+    std::vector<std::string> added;
+    for (Inst& inst : region.insts) {
+      for (Value& v : inst.operands) v = same(v);
+      for (Region& inner : inst.regions) share(inner, same);
+      if (const Value operand = unchanged_operand(inst); operand.valid()) {
+        same.set(inst.results[0], operand);
+        continue;
+      }
+      if (!shareable(inst)) continue;
+      std::string key = fmt::format("{} {}", static_cast<int>(inst.op), print(kernel_.type(inst.results[0])));
+      for (const Value v : inst.operands) key += fmt::format(" {}", v.id);
+      for (const auto& [attr, value] : inst.attrs.all()) {
+        if (const auto* integer = std::get_if<std::int64_t>(&value)) key += fmt::format(" {}={}", static_cast<int>(attr), *integer);
+        if (const auto* real = std::get_if<double>(&value)) key += fmt::format(" {}={:a}", static_cast<int>(attr), *real);
+      }
+      const auto [at, fresh] = known_.emplace(key, inst.results[0]);
+      if (fresh) {
+        added.push_back(std::move(key));
+      } else {
+        same.set(inst.results[0], at->second);
+      }
+    }
+    for (const std::string& key : added) known_.erase(key);
+  }
+  /// The operand that an integer scalar `x + 0`, `0 + x`, `x - 0`, `x * 1` or `1 * x` is, if it is one.
+  [[nodiscard]] Value unchanged_operand(const Inst& inst) const {
+    const bool add = inst.op == Op::add, mul = inst.op == Op::mul;
+    if ((!add && !mul && inst.op != Op::sub) || !kernel_.type(inst.results[0]).is_scalar() || !is_integer(kernel_.type(inst.results[0]).dtype)) return {};
+    const std::int64_t neutral = mul ? 1 : 0;
+    const auto is_neutral = [&](Value v) { return constants_[v.id] && constants_[v.id]->as_int() == neutral; };
+    if (is_neutral(inst.operands[1])) return inst.operands[0];
+    return (add || mul) && is_neutral(inst.operands[0]) ? inst.operands[1] : Value{};
+  }
+  [[nodiscard]] bool shareable(const Inst& inst) const {
+    const bool scalar = inst.results.size() == 1 && kernel_.type(inst.results[0]).is_scalar();
+    return scalar && droppable(inst) && (info(inst.op).cls == OpClass::constant || is_elementwise(inst.op));
+  }
+
   void count_uses(const Region& region) {
     for (const Inst& inst : region.insts) {
       for (const Value v : inst.operands) ++uses_[v.id];
@@ -95,7 +145,8 @@ class Simplifier {
     switch (row.cls) {
       case OpClass::binary: {
         const bool divides = inst.op == Op::div || inst.op == Op::rem || inst.op == Op::floordiv || inst.op == Op::mod || inst.op == Op::cdiv;
-        return !divides || is_floating(kernel_.type(inst.results[0]).dtype);
+        const auto& divisor = constants_[inst.operands[1].id];
+        return !divides || is_floating(kernel_.type(inst.results[0]).dtype) || (divisor && divisor->as_int() > 0);
       }
       case OpClass::constant: case OpClass::unary: case OpClass::predicate: case OpClass::comparison: case OpClass::ternary:
       case OpClass::conversion: case OpClass::shape: case OpClass::reduction: case OpClass::scan: case OpClass::view:
@@ -123,6 +174,7 @@ class Simplifier {
   Kernel& kernel_;
   std::vector<std::optional<Scalar>> constants_;  // by value
   std::vector<int> uses_;                         // by value
+  std::unordered_map<std::string, Value> known_;  // what share() has seen and is visible
 };
 
 }  // namespace

@@ -21,7 +21,8 @@ namespace pk::ir {
 /// Needs: a checked kernel. Leaves: no pipeline, transfer or step.
 [[nodiscard]] Kernel expand_pipelines(Kernel kernel);
 
-/// Folds constants and drops values that nothing uses. Keeps everything that has effects or can fail.
+/// Folds scalar constants, computes equal scalars once, and drops values that nothing uses. Keeps everything that has effects or
+/// can fail.
 [[nodiscard]] Kernel simplify(Kernel kernel);
 
 struct Pass {
