@@ -13,6 +13,9 @@ namespace {
 
 using ir::Op;
 
+// Loops with more rounds are not counted; an mbarrier counts to less.
+constexpr std::int64_t most_rounds = std::int64_t{1} << 24;
+
 /// How often something happens in each lane; nothing when that is not known.
 using Times = std::vector<std::optional<std::int64_t>>;
 
@@ -137,7 +140,7 @@ class BarrierCheck {
       const auto r = rounds.at(lane);
       if (n == 0 || r == 0) {
         n = 0;
-      } else if (!r || !n || jumps) {
+      } else if (!r || !n || jumps || *r > most_rounds || *n > most_rounds) {
         n.reset();
       } else {
         n = *n * *r;

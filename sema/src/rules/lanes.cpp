@@ -1,6 +1,7 @@
 #include "lanes.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "pk/ir/numerics.h"
 
@@ -8,6 +9,15 @@ namespace pk::sema::rules {
 
 // More lanes than a legal mesh has; an axis beyond is treated like one of unknown size.
 constexpr std::int64_t most_lanes = 256;
+
+std::optional<std::int64_t> loop_rounds(std::int64_t low, std::int64_t high, std::int64_t step) {
+  if (step < 1) return std::nullopt;
+  if (high <= low) return 0;
+  // The distance of two 64-bit numbers may not fit in one.
+  const std::uint64_t distance = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  const std::uint64_t rounds = (distance - 1) / static_cast<std::uint64_t>(step) + 1;
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(rounds, std::numeric_limits<std::int64_t>::max()));
+}
 
 LaneSpace::LaneSpace(const ir::Kernel& kernel) {
   for (std::size_t i = 0; i < kernel.axes.size(); ++i) {

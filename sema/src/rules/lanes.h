@@ -27,6 +27,9 @@ struct Known {
   }
 };
 
+/// The rounds of `for i in low .. high step s`; nothing when the step is not positive.
+[[nodiscard]] std::optional<std::int64_t> loop_rounds(std::int64_t low, std::int64_t high, std::int64_t step);
+
 class LaneSpace {
  public:
   struct Axis {

@@ -6,6 +6,20 @@ namespace pk::sema::rules {
 
 using ir::Op;
 
+namespace {
+/// The sum, if it fits.
+std::optional<std::int64_t> add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::nullopt : std::optional(sum);
+}
+
+/// Whether `a` ends at or before the start of `b`; both are known.
+bool ends_before(const Interval& a, const Interval& b) {
+  const auto end = add(*a.start, a.size);
+  return end && *end <= *b.start;
+}
+}  // namespace
+
 bool Place::is_whole() const {
   return known && std::all_of(box.begin(), box.end(), [](const Interval& i) { return i.whole; });
 }
@@ -19,7 +33,7 @@ bool certainly_overlap(const Place& a, const Place& b) {
     const Interval& y = b.box[i];
     if (x.whole || y.whole || x.number == y.number) continue;
     if (!x.start || !y.start || x.size < 0 || y.size < 0) return false;
-    if (*x.start + x.size <= *y.start || *y.start + y.size <= *x.start) return false;
+    if (ends_before(x, y) || ends_before(y, x)) return false;
   }
   return true;
 }
@@ -95,7 +109,7 @@ Places::View Places::subview(const ir::Inst& inst, std::int64_t thread) {
     Interval& interval = of.place.box[static_cast<std::size_t>(axis)];
     const std::uint32_t zero = number(std::vector<std::int64_t>{-1, 0});
     const std::uint32_t inner = constant_start ? number(std::vector<std::int64_t>{-1, *constant_start}) : number(start);
-    const auto sum = interval.start && constant_start ? std::optional(*interval.start + *constant_start) : std::nullopt;
+    const auto sum = interval.start && constant_start ? add(*interval.start, *constant_start) : std::nullopt;
     if (sum) {
       interval.number = number(std::vector<std::int64_t>{-1, *sum});
     } else if (interval.number == zero) {

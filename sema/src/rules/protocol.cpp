@@ -16,6 +16,10 @@ using ir::Op;
 
 // A count that grows from round to round of a loop may be any number.
 constexpr std::int64_t any_number = std::int64_t{1} << 30;
+// Each loop around a loop multiplies the work; behind loops nested deeper than this nothing counts as certain.
+constexpr std::size_t deepest_loop = 8;
+// Slots kept for more steps than this are not followed.
+constexpr std::int64_t longest_delay = 16;
 
 /// Whether a count grew that had not grown before.
 template <class T>
@@ -128,6 +132,7 @@ class ThreadWalk {
   /// The rounds of a loop behind the first, until what is certain at its head settles.
   template <class Body>
   Flight settle(Flight head, const Body& body) {
+    if (targets_.size() > deepest_loop) return flight_ = Flight{};
     ++quiet_;
     for (;;) {
       flight_ = head;
@@ -216,8 +221,7 @@ class ThreadWalk {
     const auto low = places_.constant(i.operands[0], thread_);
     const auto high = places_.constant(i.operands[1], thread_);
     const auto step_size = places_.constant(i.operands[2], thread_);
-    if (!low || !high || !step_size || *step_size < 1) return std::nullopt;
-    return *high <= *low ? 0 : (*high - *low - 1) / *step_size + 1;
+    return low && high && step_size ? loop_rounds(*low, *high, *step_size) : std::nullopt;
   }
 
   // ---- scopes
@@ -295,7 +299,7 @@ class ThreadWalk {
     if (pipeline_ == nullptr) return;
     const std::vector<Load> blocks = loads();
     std::int64_t longest = 0;
-    for (const Load& load : blocks) longest = std::max(longest, load.delay);
+    for (const Load& load : blocks) longest = std::max(longest, std::min(load.delay, longest_delay));
     const Flight before = flight_;
     for (step_ = 0; step_ <= longest && flight_.live; ++step_) {
       round_of_step(i);

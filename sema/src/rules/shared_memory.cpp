@@ -41,10 +41,18 @@ bool is_static(const ir::Shape& shape) {
   return std::all_of(shape.begin(), shape.end(), [](std::int64_t d) { return d >= 0; });
 }
 
+/// Number of elements, or a number far over every limit.
+std::int64_t element_count(const ir::Shape& shape) {
+  constexpr std::int64_t too_many = std::int64_t{1} << 40;
+  std::int64_t n = 1;
+  for (const std::int64_t d : shape) n = d > 0 && n > too_many / d ? too_many : std::min(n * d, too_many);
+  return n;
+}
+
 /// Bytes of an allocation; 0 when they are not known or not in shared memory.
 std::int64_t bytes_of(const ir::Type& type, const ir::Attrs& attrs) {
   if (!is_static(type.shape)) return 0;
-  const std::int64_t n = ir::element_count(type.shape);
+  const std::int64_t n = element_count(type.shape);
   switch (type.space) {
     case ir::Space::smem:
       return n * ir::byte_size(type.dtype);
@@ -176,7 +184,8 @@ class MemoryCheck {
   }
 
   void add_transfers(const ir::Inst& pipeline) {
-    const std::int64_t stages = std::max<std::int64_t>(1, pipeline.attrs.integer(ir::Attr::stages, 1));
+    constexpr std::int64_t most_stages = 1 << 16;  // whatever the size of a block, more do not fit
+    const std::int64_t stages = std::clamp<std::int64_t>(pipeline.attrs.integer(ir::Attr::stages, 1), 1, most_stages);
     std::size_t number = 0;
     for (const ir::Inst& transfer : pipeline.regions[0].insts) {
       if (transfer.op != Op::transfer) continue;
@@ -185,7 +194,7 @@ class MemoryCheck {
       const ir::Type& type = kernel_.type(transfer.operands[0]);
       if (!is_static(type.shape)) continue;
       const bool staged = stages > 1 && moves(pipeline.regions[0], transfer);
-      const std::int64_t slot = ir::element_count(type.shape) * ir::byte_size(type.dtype);
+      const std::int64_t slot = element_count(type.shape) * ir::byte_size(type.dtype);
       const ir::Type slot_type = ir::Type::ref(ir::Space::smem, type.dtype, type.shape);
       Item item{std::string(transfer.attrs.text(ir::Attr::name)),
                 type_text(slot_type),

@@ -260,8 +260,7 @@ Known Uniformity::trip_count(const ir::Inst& loop) const {
                operand_variance(loop)};
   for (int lane = 0; lane < lanes_.count(); ++lane) {
     const auto l = low.at(lane), h = high.at(lane), s = step.at(lane);
-    if (!l || !h || !s || *s < 1) continue;
-    rounds.lanes[static_cast<std::size_t>(lane)] = *h <= *l ? 0 : (*h - *l - 1) / *s + 1;
+    if (l && h && s) rounds.lanes[static_cast<std::size_t>(lane)] = loop_rounds(*l, *h, *s);
   }
   return rounds;
 }
