@@ -104,13 +104,18 @@ class KernelMaker {
     const ir::Value counter = kernel.new_value(ir::Type::scalar(ir::Dtype::index));
     region([&] { body(counter); }, {counter});
   }
+  /// The regions of the operation just added.
+  template <class... Bodies>
+  void regions(const Bodies&... bodies) {
+    (region(bodies), ...);
+  }
   /// One arm for each thread.
   template <class... Arms>
   void specialize(const Arms&... arms) {
     std::vector<std::int64_t> numbers;
     for (std::size_t i = 0; i < sizeof...(arms); ++i) numbers.push_back(static_cast<std::int64_t>(i));
     add(ir::Op::specialize).attrs.set(ir::Attr::arms, numbers);
-    (region(arms), ...);
+    regions(arms...);
   }
 
   /// Ends the kernel: the launch region yields the mesh as declared.

@@ -140,3 +140,38 @@ TEST_CASE("blocks that wait for later blocks are all resident") {
   }
   for (const interp::Options& options : all_schedules()) CHECK(test::run(kernel, {}, options).empty());
 }
+
+TEST_CASE("a semaphore left over is a warning") {
+  KernelMaker make;
+  make.scope(false, [&] {
+    const ir::Value s = make.alloc(ir::Space::semaphore, "s", ir::Dtype::i32, {});
+    make.add(ir::Op::semaphore_signal, {s, make.constant(ir::Dtype::index, 3)});
+  });
+  const auto diags = test::run(make.finish(), {});
+  REQUIRE(diags.size() == 1);
+  CHECK(diags[0].code == 912);
+  CHECK(diags[0].severity == Severity::warning);
+  CHECK(diags[0].message.find('3') != std::string::npos);
+}
+
+TEST_CASE("a thread that asks for a completion in a loop gets it under every schedule") {
+  for (const interp::Options& options : all_schedules()) {
+    KernelMaker make;
+    const ir::Value x = make.param(ir::Mode::in, "x", ir::Dtype::i32, {4});
+    make.scope(false, [&] {
+      const ir::Value buf = make.alloc(ir::Space::smem, "buf", ir::Dtype::i32, {4});
+      const ir::Value ready = make.alloc(ir::Space::barrier, "ready", ir::Dtype::i32, {});
+      make.add(ir::Op::copy_gmem_to_smem, {x, buf, ready});
+      make.add(ir::Op::while_);
+      make.regions(
+          [&] {
+            const ir::Value over = make.value(ir::Op::barrier_test, ir::Type::scalar(ir::Dtype::boolean), {ready});
+            make.add(ir::Op::yield, {make.value(ir::Op::logical_not, ir::Type::scalar(ir::Dtype::boolean), {over})});
+          },
+          [] {});
+      make.add(ir::Op::barrier_wait, {ready});
+    });
+    std::vector<std::int32_t> in(4);
+    CHECK(test::run(make.finish(), {test::argument(in, {4})}, options).empty());
+  }
+}

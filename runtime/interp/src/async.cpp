@@ -310,7 +310,7 @@ Step Machine::wait_copies_out(Thread& thread, const Instr& at) {
   return Step::next;
 }
 
-bool Machine::end_copies(Thread& thread, const Instr&, std::uint32_t scope) {
+bool Machine::end_copies(Thread& thread, std::uint32_t scope) {
   for (const CopyOut& copy : thread.copies_out) {
     if (copy.group <= thread.groups_read || program_.allocs[copy.source.buffer->alloc].scope != scope) continue;
     fail<diag::run_unawaited>(*program_.code[copy.pc].inst,

@@ -79,7 +79,7 @@ Step choose_arm(Machine& machine, Thread& thread, const Instr& at) {
 
 Step enter_scope(Machine& machine, Thread& thread, const Instr& at) { return machine.enter_scope(thread, at); }
 Step leave_scope(Machine& machine, Thread& thread, const Instr& at) { return machine.leave_scope(thread, at); }
-Step end_thread(Machine& machine, Thread& thread, const Instr& at) { return machine.end_thread(thread, at); }
+Step end_thread(Machine& machine, Thread& thread, const Instr&) { return machine.end_thread(thread); }
 Step end_launch(Machine&, Thread&, const Instr&) { return Step::ended; }
 
 }  // namespace pk::interp::control

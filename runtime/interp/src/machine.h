@@ -278,7 +278,7 @@ class Machine {
   // scopes.cpp
   Step enter_scope(Thread& thread, const Instr& at);
   Step leave_scope(Thread& thread, const Instr& at);
-  Step end_thread(Thread& thread, const Instr& at);
+  Step end_thread(Thread& thread);
   /// The buffer of allocation `alloc` in another block of the cluster, or null with an error reported.
   Buffer* peer_buffer(Thread& thread, const Instr& at, const Ref& ref, Block& target);
 
@@ -287,7 +287,7 @@ class Machine {
   Step wait(Thread& thread, const Instr& at);
   Step meet(Thread& thread, const Instr& at, std::uint32_t members, bool same_site);
   bool complete_arrival(Barrier& barrier, const Buffer& buffer, std::int64_t element, std::uint32_t pc, Agent thread);
-  bool end_barriers(Thread& thread, const Instr& at, const Storage& storage);
+  bool end_barriers(const Storage& storage);
 
   // async.cpp
   bool fail_masked_bounds(Thread& thread, const Instr& at, const Ref& ref, std::int64_t n);
@@ -301,18 +301,17 @@ class Machine {
   bool finish_copy_in(Cluster& cluster, std::size_t number);
   void finish_copy_out(CopyOut& copy, bool reads_only);
   void drain_copies_out(Thread& thread, Time group, bool reads_only);
-  bool end_copies(Thread& thread, const Instr& at, std::uint32_t scope);
+  bool end_copies(Thread& thread, std::uint32_t scope);
 
   // mma.cpp
   Step wgmma(Thread& thread, const Instr& at);
   void finish_mmas(Thread& thread, Time number);
   void know_mmas(Thread& thread, Time number);  ///< the thread has waited for MMA `number` and those before
   void forget_mmas(Thread& thread);             ///< drops those that were waited for
-  bool end_mmas(Thread& thread, const Instr& at, std::uint32_t scope);
+  bool end_mmas(Thread& thread, std::uint32_t scope);
 
   // scheduler.cpp
   [[nodiscard]] bool completes_at_once() const;
-  [[nodiscard]] Block* block_of(const Ref& ref) const { return ref.buffer->block; }
 
   // report.cpp
   /// Adds the diagnostic with the chain of inlined calls, and stops the launch.
@@ -349,7 +348,7 @@ class Machine {
   Storage& make_storage(Thread& thread, std::uint32_t alloc);
   Storage& find_cluster_barrier(Thread& thread, std::uint32_t alloc);
   void reset_barriers(Storage& storage, const Cluster& cluster, std::int64_t needed, Agent first_agent) const;
-  bool end_scope(Thread& thread, const Instr& at, const ScopeInfo& scope);
+  bool end_scope(Block& block, const Instr& at);
   bool end_copies_in(Block& block, std::uint32_t scope);
 
   Launch& launch_;
@@ -358,6 +357,7 @@ class Machine {
   Schedule schedule_;
   std::mt19937_64 random_;
   std::vector<Cluster*> live_;      ///< clusters that run now
+  std::uint64_t turns_ = 0;
   std::unique_ptr<Cluster> spare_;  ///< runs one cluster after another, when they run alone
 };
 

@@ -81,7 +81,7 @@ void Machine::forget_mmas(Thread& thread) {
   while (!thread.mma_queue.empty() && thread.mma_queue.front().number <= thread.mmas_done) thread.mma_queue.pop_front();
 }
 
-bool Machine::end_mmas(Thread& thread, const Instr&, std::uint32_t scope) {
+bool Machine::end_mmas(Thread& thread, std::uint32_t scope) {
   const auto belongs = [&](const Ref& ref) { return program_.allocs[ref.buffer->alloc].scope == scope; };
   for (const Mma& mma : thread.mma_queue) {
     if (mma.number <= thread.mmas_done) continue;

@@ -180,16 +180,16 @@ Storage& Machine::find_cluster_barrier(Thread& thread, std::uint32_t alloc) {
 
 Step Machine::leave_scope(Thread& thread, const Instr& at) {
   const ScopeInfo& scope = program_.scopes[at.detail];
-  if (!end_mmas(thread, at, at.detail) || !end_copies(thread, at, at.detail)) return Step::failed;
+  if (!end_mmas(thread, at.detail) || !end_copies(thread, at.detail)) return Step::failed;
   if (!is_shared(scope, *thread.block)) return Step::next;
   ScopeState& state = thread.block->scopes[at.detail];
   release(thread, state.left);
   if (--state.inside > 0) return Step::next;
-  return end_scope(thread, at, scope) ? Step::next : Step::failed;
+  return end_scope(*thread.block, at) ? Step::next : Step::failed;
 }
 
-bool Machine::end_scope(Thread& thread, const Instr& at, const ScopeInfo& scope) {
-  Block& block = *thread.block;
+bool Machine::end_scope(Block& block, const Instr& at) {
+  const ScopeInfo& scope = program_.scopes[at.detail];
   if (!end_copies_in(block, at.detail)) return false;
   const ScopeState& state = block.scopes[at.detail];
   for (std::uint32_t alloc = scope.first_alloc; alloc < scope.end_alloc; ++alloc) {
@@ -198,7 +198,7 @@ bool Machine::end_scope(Thread& thread, const Instr& at, const ScopeInfo& scope)
     if (program_.allocs[alloc].type.space == ir::Space::cluster_barrier) {
       if (--storage->users > 0) continue;
     }
-    if (!end_barriers(thread, at, *storage)) return false;
+    if (!end_barriers(*storage)) return false;
     for (std::size_t i = 0; i < storage->semaphores.size(); ++i) {
       if (storage->semaphores[i].count == 0) continue;
       fail<diag::run_semaphore_left_over>(
@@ -256,7 +256,7 @@ bool Machine::end_copies_in(Block& block, std::uint32_t scope) {
   return true;
 }
 
-Step Machine::end_thread(Thread& thread, const Instr&) {
+Step Machine::end_thread(Thread& thread) {
   thread.ended = true;
   drain_copies_out(thread, thread.open_group, false);
   finish_mmas(thread, thread.mmas);

@@ -109,7 +109,7 @@ Step Machine::wait(Thread& thread, const Instr& at) {
   return Step::next;
 }
 
-bool Machine::end_barriers(Thread&, const Instr&, const Storage& storage) {
+bool Machine::end_barriers(const Storage& storage) {
   for (std::size_t i = 0; i < storage.barriers.size(); ++i) {
     const Barrier& barrier = storage.barriers[i];
     const Waiter* behind = nullptr;

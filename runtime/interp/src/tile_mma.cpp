@@ -98,7 +98,7 @@ float round_to_tf32(float x) {
 /// One row (or column) of `n` elements, `stride` bytes apart, widened to T.
 template <class T, class From>
 void widen(T* to, const std::byte* from, std::int64_t stride, std::int64_t n, bool tf32) {
-  const auto value = [tf32](From x) {
+  const auto value = [&](From x) {
     if constexpr (std::same_as<From, float> && std::same_as<T, float>) {
       return tf32 ? round_to_tf32(x) : x;
     } else {

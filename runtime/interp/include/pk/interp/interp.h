@@ -25,7 +25,7 @@ enum class Schedule : std::uint8_t {
 struct Options {
   bool check_races = true;
   bool check_init = true;
-  bool check_bounds = true;
+  bool check_bounds = true;  ///< bounds are checked in any case: the interpreter itself depends on them
   Schedule schedule = Schedule::fair;
   std::uint64_t seed = 0;
   int worker_threads = 0;         ///< 0: one for each core; blocks run in parallel only when nothing can order them
