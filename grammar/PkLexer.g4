@@ -1,7 +1,17 @@
 // Tokens of pk. The input is bytes: names are ASCII, UTF-8 may stand in comments and strings.
+//
+// Some tokens have two uses that only a look at their surroundings tells apart. frontend/src/brackets.cpp does that for all
+// of an item before it is parsed and gives the second use a type of its own, so that the parser decides everything with one
+// token of lookahead.
 lexer grammar PkLexer;
 
 channels { COMMENTS }
+tokens {
+  LANGLE,       // the `<` of generics
+  LSET,         // the `{` of a set: `{0, 1}`
+  LAST_COMMA,   // a `,` before a closing bracket
+  BLOCK_COMMENT
+}
 
 IMPORT : 'import' ;
 CONST : 'const' ;
@@ -27,6 +37,7 @@ SCOPED : 'scoped' ;
 SPECIALIZE : 'specialize' ;
 PIPELINE : 'pipeline' ;
 LAUNCH : 'launch' ;
+NEW : 'new' ;
 AS : 'as' ;
 EXPECT_ERROR : 'expect_error' ;
 TRUE : 'true' ;
@@ -51,7 +62,6 @@ GMEM : 'gmem' ;
 GRID : 'grid' ;
 LOAD : 'load' ;
 MEMORY : 'memory' ;
-NEW : 'new' ;
 NONPORTABLE : 'nonportable' ;
 OOB : 'oob' ;
 PARALLEL : 'parallel' ;
@@ -80,6 +90,7 @@ PLUSCOLON : '+:' ;
 SHL_ASSIGN : '<<=' ;
 SHR_ASSIGN : '>>=' ;
 SHL : '<<' ;
+SHR : '>>' ;
 LE : '<=' ;
 GE : '>=' ;
 EQ : '==' ;
@@ -122,10 +133,8 @@ INT : '0x' [0-9a-fA-F_]+ | '0b' [01_]+ | [0-9] [0-9_]* ;
 STRING : '"' (~["\\\r\n] | '\\' ~[\r\n])* '"' ;
 ID : [a-zA-Z_] [a-zA-Z_0-9]* ;
 
-WS : [ \t\r\n\f]+ -> channel(HIDDEN) ;
+WS : [ \t\r\n\f]+ -> skip ;
 LINE_COMMENT : '//' ~[\n]* -> channel(COMMENTS) ;
-// Slashes and stars are taken in runs, so that `/*` within always opens a comment and `*/` always closes one.
-BLOCK_COMMENT : '/*' ('/'* BLOCK_COMMENT | ('/'* | '*'*) ~[/*])* '*'* '*/' -> channel(COMMENTS) ;
-UNTERMINATED_COMMENT : '/*' ;  // matches where BLOCK_COMMENT, which is longer, does not; the lexer stops at it
+COMMENT_OPEN : '/*' ;                // the driver finds the end, counting nested comments
 UNTERMINATED_STRING : '"' (~["\\\r\n] | '\\' ~[\r\n])* ;
 STRAY : . ;

@@ -1,9 +1,8 @@
+#include <algorithm>
 #include <unordered_map>
 
-#include "ast_builder.h"
 #include "format_layout.h"
 #include "item_parser.h"
-#include "lex.h"
 #include "pk/frontend/parse.h"
 
 namespace pk {
@@ -27,7 +26,6 @@ class Pieces {
   explicit Pieces(std::string_view text) : text_(text) {}
 
   void add(const antlr4::Token& token) {
-    if (token.getType() == PkLexer::WS) return;
     const std::size_t begin = token.getStartIndex();
     const std::size_t end = token.getStopIndex() + 1;
     Piece p;
@@ -38,9 +36,10 @@ class Pieces {
     const std::string_view before = text_.substr(end_, begin - end_);
     p.newlines = static_cast<unsigned>(std::count(before.begin(), before.end(), '\n'));
     p.gap = p.newlines == 0 ? static_cast<unsigned>(before.size()) : 0;
-    const std::size_t line = text_.rfind('\n', begin == 0 ? 0 : begin - 1);
-    const std::size_t line_start = line == std::string_view::npos || begin == 0 ? 0 : line + 1;
-    p.column = code_points(text_.substr(line_start, begin - line_start));
+    const std::size_t line_end = before.rfind('\n');
+    p.column = line_end == std::string_view::npos ? column_ + code_points(before) : code_points(before.substr(line_end + 1));
+    const std::size_t own_line_end = p.text.rfind('\n');
+    column_ = own_line_end == std::string_view::npos ? p.column + p.width : code_points(p.text.substr(own_line_end + 1));
     indices_.emplace(begin, list_.size());
     list_.push_back(p);
     end_ = end;
@@ -55,7 +54,8 @@ class Pieces {
   std::string_view text_;
   std::vector<Piece> list_;
   std::unordered_map<std::size_t, std::size_t> indices_;  // of pieces, by their offset in the text
-  std::size_t end_ = 0;
+  std::size_t end_ = 0;          // of the last piece,
+  unsigned column_ = 0;          // and the column behind it
 };
 
 /// The pieces of `file` with their roles; none if the text has errors.
@@ -66,7 +66,7 @@ std::optional<Pieces> read_pieces(const Sources& sources, FileId file) {
   TokenList tokens = lexer.tokens(diags);
   for (const auto& token : tokens) pieces.add(*token);
   for (ItemTokens& item : split_items(sources, file, std::move(tokens), diags)) {
-    const ParsedItem parsed(sources, file, std::move(item), diags);
+    const ParsedItem parsed(sources, file, std::move(item.tokens), diags);
     if (diags.has_errors() || parsed.item() == nullptr) return std::nullopt;
     find_roles(*parsed.item(), [&](std::size_t offset, Role role) { pieces.mark(offset, role); });
   }

@@ -44,7 +44,7 @@ class RoleFinder {
     const bool block = parent.getRuleIndex() == PkParser::RuleBlock || dynamic_cast<PkParser::SpecializeStmtContext*>(&parent) != nullptr;
     const bool roomy = parent.getRuleIndex() == PkParser::RuleAlloc;
     switch (node.getSymbol()->getType()) {
-      case PkParser::LBRACE: token(&node, block ? Role::block_open : Role::list_open); break;
+      case PkParser::LBRACE: case PkParser::LSET: token(&node, block ? Role::block_open : Role::list_open); break;
       case PkParser::RBRACE: token(&node, block ? Role::block_close : Role::list_close); break;
       case PkParser::LPAREN: case PkParser::LBRACKET:
         token(&node, Role::list_open);
@@ -59,12 +59,10 @@ class RoleFinder {
   static bool spaced_before(ParserRuleContext& parent, TerminalNode& node) {
     if (dynamic_cast<PkParser::ScopedStmtContext*>(&parent) != nullptr) return true;
     switch (parent.getRuleIndex()) {
-      case PkParser::RulePrimary: case PkParser::RulePattern: case PkParser::RulePipeRanges: return true;
+      case PkParser::RulePrimary: case PkParser::RulePattern: case PkParser::RulePipeRanges: case PkParser::RuleMeshDecl: return true;
       case PkParser::RuleType: return node.getSymbol()->getType() == PkParser::LPAREN;
       case PkParser::RuleBlockSpec:
         return static_cast<PkParser::BlockSpecContext&>(parent).LBRACKET().back() == &node;
-      case PkParser::RuleMeshDecl:
-        return static_cast<PkParser::MeshDeclContext&>(parent).LPAREN().back() == &node;
       default: return false;
     }
   }
@@ -90,20 +88,17 @@ class RoleFinder {
         break;
       case PkParser::RuleGenerics: {
         auto& generics = static_cast<PkParser::GenericsContext&>(ctx);
-        angles(generics.LT(), generics.GT());
+        angles(generics.LANGLE(), generics.GT());
         break;
       }
       case PkParser::RuleGenericArgs: {
         auto& generics = static_cast<PkParser::GenericArgsContext&>(ctx);
-        angles(generics.LT(), generics.GT());
+        angles(generics.LANGLE(), generics.GT());
         break;
       }
       case PkParser::RuleIndexEntry: token(static_cast<PkParser::IndexEntryContext&>(ctx).COLON(), Role::tight); break;
-      case PkParser::RuleUnary: prefixes(ctx); break;
-      case PkParser::RuleShiftOp: shift(static_cast<PkParser::ShiftOpContext&>(ctx)); break;
-      case PkParser::RuleCmpOp: first(&ctx, Role::binary); break;
-      case PkParser::RuleExpr: case PkParser::RuleAndExpr: case PkParser::RuleBitOr: case PkParser::RuleBitXor:
-      case PkParser::RuleBitAnd: case PkParser::RuleAdd: case PkParser::RuleMul: operators(ctx); break;
+      case PkParser::RuleOperand: prefixes(ctx); break;
+      case PkParser::RuleBinaryOp: case PkParser::RuleSumOp: first(&ctx, Role::binary); break;
       case PkParser::RuleStmt: statement(ctx); break;
       case PkParser::RuleArm: first(&ctx, Role::statement_start); break;
       default: break;
@@ -132,14 +127,10 @@ class RoleFinder {
     token(close, Role::list_close);
   }
   void prefixes(ParserRuleContext& ctx) {
-    for (antlr4::tree::ParseTree* child : ctx.children) token(dynamic_cast<TerminalNode*>(child), Role::prefix);
-  }
-  void operators(ParserRuleContext& ctx) {
-    for (antlr4::tree::ParseTree* child : ctx.children) token(dynamic_cast<TerminalNode*>(child), Role::binary);
-  }
-  void shift(PkParser::ShiftOpContext& ctx) {
-    first(&ctx, Role::binary);
-    if (ctx.GT().size() == 2) token(ctx.GT(1), Role::tight_before);
+    for (antlr4::tree::ParseTree* child : ctx.children) {
+      auto* node = dynamic_cast<TerminalNode*>(child);
+      if (node != nullptr && node->getSymbol()->getType() != PkParser::AS) token(node, Role::prefix);
+    }
   }
   void statement(ParserRuleContext& ctx) {
     first(&ctx, Role::statement_start);

@@ -2,7 +2,7 @@
 
 #include "ast_builder.h"
 #include "item_parser.h"
-#include "lex.h"
+#include "split_items.h"
 
 namespace pk {
 
@@ -12,9 +12,8 @@ ast::Ast parse(const Sources& sources, FileId file, Diagnostics& diags) {
   try {
     Lexer lexer(sources, file);
     for (ItemTokens& item : split_items(sources, file, lexer.tokens(diags), diags)) {
-      std::string doc = std::move(item.doc);
-      const ParsedItem parsed(sources, file, std::move(item), diags);
-      if (parsed.item() != nullptr) build_item(sources, tree, *parsed.item(), std::move(doc), parsed.broken(), diags);
+      const ParsedItem parsed(sources, file, std::move(item.tokens), diags);
+      if (parsed.item() != nullptr) build_item(sources, tree, *parsed.item(), std::move(item.doc), parsed.broken(), diags);
     }
   } catch (const std::exception& e) {
     internal_error(__FILE__, __LINE__, e.what());
