@@ -16,6 +16,7 @@ bool gives_output(ir::Mode mode) { return mode == ir::Mode::out || mode == ir::M
 
 std::vector<sema::ArgInfo> argument_infos(const std::vector<Array>& inputs) {
   std::vector<sema::ArgInfo> infos;
+  infos.reserve(inputs.size());
   for (const Array& a : inputs) infos.push_back({a.dtype, a.shape, a.shape.empty(), a.untyped});
   return infos;
 }
@@ -95,7 +96,7 @@ bool Launch::allocate_outputs() {
       const std::size_t at = static_cast<std::size_t>(dim.value);
       if (dim.kind == ir::ParamDim::Kind::constant) shape.push_back(dim.value);
       if (dim.kind == ir::ParamDim::Kind::symbol) shape.push_back(dims[at]);
-      // After a failed division the launch reports it; the shape does not matter then.
+      // When the region has failed the launch reports it; the shape does not matter then.
       if (dim.kind == ir::ParamDim::Kind::computed)
         shape.push_back(yielded && at < yielded->size() ? (*yielded)[at] : 0);
     }

@@ -11,7 +11,7 @@ namespace pk::runtime {
 
 /// The values of the region's final `yield`: extents of the mesh axes, then computed parameter extents. `dims` are the
 /// run-time dimensions; `scalars` has an entry for each parameter, of which only those of scalar parameters are looked
-/// at. Nothing when a division fails (the launch itself reports it).
+/// at. Nothing when a division fails or a `require` is false: the launch itself reports both.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> evaluate_launch_region(const ir::Kernel& kernel,
                                                                               const std::vector<std::int64_t>& dims,
                                                                               const std::vector<ir::Scalar>& scalars);
