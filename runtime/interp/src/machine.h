@@ -322,6 +322,7 @@ class Machine {
   }
   void report_race(const Instr& at, const Buffer& buffer, const Access& access, const Fault& fault);
   void report_deadlock();
+  [[nodiscard]] std::string name_wait(const Thread& thread) const;
   [[nodiscard]] std::string name_thread(Agent thread) const;
   [[nodiscard]] std::string name_block(std::int64_t number) const;
   [[nodiscard]] std::string name_access(const Access& access) const;
@@ -356,7 +357,7 @@ class Machine {
   bool races_, init_;
   Schedule schedule_;
   std::mt19937_64 random_;
-  std::vector<Cluster*> live_;      ///< clusters that run now
+  std::vector<Cluster*> live_;  ///< clusters that run now
   std::uint64_t turns_ = 0;
   std::unique_ptr<Cluster> spare_;  ///< runs one cluster after another, when they run alone
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "machine.h"
 
 namespace pk::interp {
@@ -147,62 +149,61 @@ void Machine::report_race(const Instr& at, const Buffer& buffer, const Access& a
   }
 }
 
+std::string Machine::name_wait(const Thread& thread) const {
+  const Wait& wait = thread.wait;
+  const std::string who = name_thread(thread.agent);
+  switch (wait.kind) {
+    case Wait::Kind::none:
+      return fmt::format("{} can go on", who);
+    case Wait::Kind::barrier:
+      return fmt::format("{} waits for completion {} of `{}`, which has {} of {} arrivals", who, wait.phase,
+                         describe_range(*wait.buffer, wait.element, wait.element + 1), wait.barrier->arrived,
+                         wait.barrier->needed);
+    case Wait::Kind::semaphore:
+      return fmt::format("{} waits for `{}` to reach {}; it is {}", who,
+                         describe_range(*wait.buffer, wait.element, wait.element + 1), wait.count,
+                         wait.semaphore->count);
+    case Wait::Kind::rendezvous:
+      return fmt::format("{} waits for the threads that have to meet it here", who);
+  }
+  return who;
+}
+
 void Machine::report_deadlock() {
-  const Thread* first = nullptr;
-  std::vector<Label> labels;
+  constexpr std::size_t most_places = 16;
+  std::vector<const Thread*> waiting;
   std::vector<std::string> notes;
-  constexpr std::size_t most_labels = 16;
-  std::size_t waiting = 0;
-  const auto describe_wait = [&](const Thread& t) -> std::string {
-    const std::string who = name_thread(t.agent);
-    switch (t.wait.kind) {
-      case Wait::Kind::none:
-        return fmt::format("{} can go on", who);
-      case Wait::Kind::barrier: {
-        const Barrier& b = *t.wait.barrier;
-        return fmt::format("{} waits for completion {} of `{}`, which has {} of {} arrivals", who, t.wait.phase,
-                           describe_range(*t.wait.buffer, t.wait.element, t.wait.element + 1), b.arrived, b.needed);
-      }
-      case Wait::Kind::semaphore:
-        return fmt::format("{} waits for `{}` to reach {}; it is {}", who,
-                           describe_range(*t.wait.buffer, t.wait.element, t.wait.element + 1), t.wait.count,
-                           t.wait.semaphore->count);
-      case Wait::Kind::rendezvous:
-        return fmt::format("{} waits for the other threads", who);
-    }
-    return who;
-  };
   for (const Cluster* cluster : live_) {
     for (const auto& block : cluster->blocks) {
       for (const auto& thread : block->threads) {
-        if (thread->ended) continue;
-        ++waiting;
-        if (first == nullptr) {
-          first = thread.get();
-          continue;
+        if (!thread->ended) {
+          waiting.push_back(thread.get());
+        } else if (block->running > 0 && notes.size() < most_places) {
+          notes.push_back(fmt::format("{} has ended", name_thread(thread->agent)));
         }
-        if (labels.size() < most_labels) labels.push_back({span_of(thread->pc), describe_wait(*thread)});
       }
-    }
-    for (const Multicast& m : cluster->multicasts) {
-      for (std::size_t i = 0; i < m.group.size(); ++i) {
-        if (m.issued[i].empty())
-          notes.push_back(
-              fmt::format("a collective copy waits for {} to issue its part", name_block(m.group[i]->number)));
-      }
-      if (!m.issued.empty()) labels.push_back({span_of(m.pc), "the collective copy that not all blocks have issued"});
     }
   }
-  if (first == nullptr) return;
-  auto d =
-      fail<diag::run_deadlock>(*program_.code[first->pc].inst,
-                               waiting == 1 ? "deadlock: a thread waits for something that cannot happen any more"
-                                            : fmt::format("deadlock: {} threads wait and none can go on", waiting));
-  d.at(describe_wait(*first));
-  for (Label& label : labels) d.label(label.span, std::move(label.message));
+  if (waiting.empty()) return;
+  const Thread& first = *waiting.front();
+  auto d = fail<diag::run_deadlock>(*program_.code[first.pc].inst,
+                                    waiting.size() == 1
+                                        ? "deadlock: a thread waits for something that cannot happen any more"
+                                        : fmt::format("deadlock: {} threads wait and none can go on", waiting.size()));
+  d.at(name_wait(first));
+  for (std::size_t i = 1; i < std::min(waiting.size(), most_places); ++i) {
+    d.label(span_of(waiting[i]->pc), name_wait(*waiting[i]));
+  }
+  if (waiting.size() > most_places) notes.push_back(fmt::format("{} more threads wait", waiting.size() - most_places));
+  for (const Cluster* cluster : live_) {
+    for (const Multicast& copy : cluster->multicasts) {
+      d.label(span_of(copy.pc), "this collective copy was not issued by all blocks of the cluster");
+    }
+  }
   for (std::string& note : notes) d.note(std::move(note));
-  if (waiting > most_labels + 1) d.note(fmt::format("{} further threads wait", waiting - most_labels - 1));
-  d.help("check the number of arrivals that the barrier was declared with, and that every path reaches them");
+  d.help(first.wait.kind == Wait::Kind::semaphore
+             ? "check that every path signals as much as is waited for, before the signalling block waits itself"
+             : "check the number of arrivals that the barrier was declared with, and that every path reaches them");
 }
 
 }  // namespace pk::interp

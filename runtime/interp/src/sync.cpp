@@ -16,6 +16,11 @@ namespace {
 /// The element of the buffer that a rank-0 ref names.
 std::int64_t element_of(const Ref& ref) { return ref.origin(); }
 
+/// "once", "twice", "3 times"
+std::string times(std::int64_t n) {
+  return n == 0 ? "never" : n == 1 ? "once" : n == 2 ? "twice" : fmt::format("{} times", n);
+}
+
 std::string name_of(const Buffer& buffer, std::int64_t element) { return describe_range(buffer, element, element + 1); }
 
 Waiter* find_waiter(Barrier& barrier, Agent thread) {
@@ -48,8 +53,8 @@ bool Machine::complete_arrival(Barrier& barrier, const Buffer& buffer, std::int6
   if (barrier.completed > 0 && (barrier.waiters.empty() || late != nullptr)) {
     auto d = fail<diag::run_barrier>(
         *program_.code[pc].inst,
-        fmt::format("`{}` completes for the {}. time before its last completion was seen by all who wait for it",
-                    name_of(buffer, element), barrier.completed + 1));
+        fmt::format("`{}` completes again before its last completion was seen by all who wait for it ({} before now)",
+                    name_of(buffer, element), times(barrier.completed)));
     d.at(fmt::format("this arrival by {} completes it", name_thread(thread)));
     d.label(span_of(barrier.completing_pc),
             fmt::format("completed before by {}", name_thread(barrier.completing_thread)));
@@ -85,8 +90,8 @@ Step Machine::wait(Thread& thread, const Instr& at) {
     fail<diag::run_barrier>(
         *at.inst,
         fmt::format(
-            "{} waits for completion {} of `{}`, which has completed {} times already: this thread has skipped a wait",
-            name_thread(thread.agent), phase, name_of(*ref.buffer, element), barrier.completed))
+            "{} waits for completion {} of `{}`, which has completed {} already: this thread has skipped a wait",
+            name_thread(thread.agent), phase, name_of(*ref.buffer, element), times(barrier.completed)))
         .label(span_of(barrier.completing_pc),
                fmt::format("last completed here, by {}", name_thread(barrier.completing_thread)))
         .note(
@@ -119,10 +124,10 @@ bool Machine::end_barriers(const Storage& storage) {
     if (barrier.completed == 0 || (behind == nullptr && !barrier.waiters.empty())) continue;
     auto d = fail<diag::run_barrier>(
         *program_.allocs[storage.buffer.alloc].inst,
-        fmt::format("`{}` completed {} times, but {}", name_of(storage.buffer, static_cast<std::int64_t>(i)),
-                    barrier.completed,
+        fmt::format("`{}` completed {}, but {}", name_of(storage.buffer, static_cast<std::int64_t>(i)),
+                    times(barrier.completed),
                     behind == nullptr ? "nobody waited for it"
-                                      : fmt::format("{} waited {} times", name_thread(behind->thread), behind->seen)));
+                                      : fmt::format("{} waited {}", name_thread(behind->thread), times(behind->seen))));
     d.at("its scope ends with a completion that was not awaited");
     d.label(span_of(barrier.completing_pc),
             fmt::format("last completed here, by {}", name_thread(barrier.completing_thread)));
