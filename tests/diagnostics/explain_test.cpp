@@ -3,6 +3,7 @@
 // (a test fails with it), ```pk (fine).
 
 #include "pk/frontend/explain.h"
+#include "pk/frontend/followers.h"
 
 #include <catch2/catch.hpp>
 #include <set>
@@ -67,6 +68,7 @@ Outcome try_out(const std::string& name, const std::string& text) {
   const FileId file = sources.add(name, text);
   const sema::ModulePtr module = sema::load(sources, file, diags);
   sema::check(*module, ir::sm_90a, diags);
+  drop_followers(sources, sema::tree(*module), diags);
   note(diags.all(), sources, out.checked, out.shown);
   if (diags.has_errors()) return out;
   runtime::RunOptions options;

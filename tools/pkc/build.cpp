@@ -121,7 +121,8 @@ int run_build(const BuildOptions& options) {
   sema::Bindings bindings;
   if (!target || !parse_bindings(options, bindings) || !known_pass(options.print_after)) return usage;
   if (options.emit != "ast" && options.emit != "ir") {
-    fmt::print(stderr, "pkc: --emit={} needs the code generator, which this version of pkc does not have\n", options.emit);
+    fmt::print(stderr, "pkc: --emit={} needs the code generator, which this version of pkc does not have\n",
+               options.emit);
     return usage;
   }
   Stopwatch watch;
@@ -159,7 +160,8 @@ void add_build(CLI::App& app, Action& action) {
   auto options = std::make_shared<BuildOptions>();
   CLI::App* command = app.add_subcommand("build", "compile a file's kernels and print a stage");
   command->add_option("file", options->file, "a pk file")->required();
-  command->add_option("--emit", options->emit, "ast or ir")->check(CLI::IsMember({"ast", "ir", "llvm", "ptx", "cubin"}));
+  command->add_option("--emit", options->emit, "ast or ir")
+      ->check(CLI::IsMember({"ast", "ir", "llvm", "ptx", "cubin"}));
   command->add_option("-o", options->output, "output file; standard output without");
   command->add_option("--target", options->target, "sm_90a or sm_80");
   command->add_option("--kernel", options->kernel, "only this kernel");

@@ -10,6 +10,7 @@
 
 #include "pk/frontend/diagnostics.h"
 #include "pk/ir/target.h"
+#include "pk/sema/sema.h"
 
 namespace pk::tools {
 
@@ -28,6 +29,10 @@ void add_doc(CLI::App& app, Action& action);
 
 /// Reads `path` into `sources`. A file that cannot be read is reported as PK0001 on `diags`.
 [[nodiscard]] FileId read_source(const std::string& path, Sources& sources, Diagnostics& diags);
+
+/// Reads and checks `path`. Null when it cannot be read; what is wrong is on `diags`.
+[[nodiscard]] sema::ModulePtr check_file(const std::string& path, const ir::Target& target, Sources& sources,
+                                         Diagnostics& diags);
 
 /// Prints to stderr as text, with colour on a terminal unless NO_COLOR is set, then the summary line.
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics, const Sources& sources);

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "commands.h"
+#include "pk/frontend/followers.h"
 #include "pk/frontend/render.h"
 
 namespace pk::tools {
@@ -26,6 +27,17 @@ FileId read_source(const std::string& path, Sources& sources, Diagnostics& diags
     return {};
   }
   return sources.add(path, std::move(text).str());
+}
+
+sema::ModulePtr check_file(const std::string& path, const ir::Target& target, Sources& sources, Diagnostics& diags) {
+  const FileId file = read_source(path, sources, diags);
+  if (!file.valid()) return nullptr;
+  Diagnostics found;
+  sema::ModulePtr module = sema::load(sources, file, found);
+  sema::check(*module, target, found);
+  drop_followers(sources, sema::tree(*module), found);
+  for (Diagnostic& d : found.take()) diags.add(std::move(d));
+  return module;
 }
 
 bool write_file(const std::string& path, std::string_view text) {

@@ -64,7 +64,8 @@ void add_doc(CLI::App& app, Action& action) {
     action = [diagnostics] { return *diagnostics ? print_diagnostics_table() : print_operations(); };
   });
   CLI::App* builtins = app.add_subcommand("builtins", "print the operations as JSON, for editors");
-  builtins->add_flag_callback("--json", [] {}, "the format, which is the only one");
+  builtins->add_flag_callback(
+      "--json", [] {}, "the format, which is the only one");
   builtins->callback([&action] { action = [] { return print_builtins(); }; });
 }
 

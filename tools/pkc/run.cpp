@@ -56,12 +56,7 @@ int launch_kernel(const RunFlags& flags, const runtime::RunOptions& options) {
   if (!inputs || !outputs) return usage;
   Sources sources;
   Diagnostics diags;
-  const FileId file = read_source(flags.file, sources, diags);
-  sema::ModulePtr module;
-  if (file.valid()) {
-    module = sema::load(sources, file, diags);
-    sema::check(*module, options.target, diags);
-  }
+  const sema::ModulePtr module = check_file(flags.file, options.target, sources, diags);
   if (diags.has_errors()) {
     diags.sort();
     print_diagnostics(diags.all(), sources);

@@ -116,12 +116,7 @@ bool selected(std::string_view name, const TestOptions& options) {
 bool test_file(const std::string& path, const TestOptions& options, const runtime::RunOptions& run, Counts& counts) {
   Sources sources;
   Diagnostics diags;
-  const FileId file = read_source(path, sources, diags);
-  sema::ModulePtr module;
-  if (file.valid()) {
-    module = sema::load(sources, file, diags);
-    sema::check(*module, run.target, diags);
-  }
+  const sema::ModulePtr module = check_file(path, run.target, sources, diags);
   diags.sort();
   if (diags.has_errors()) {
     if (options.format == "json") {
