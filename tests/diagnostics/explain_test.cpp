@@ -3,12 +3,12 @@
 // (a test fails with it), ```pk (fine).
 
 #include "pk/frontend/explain.h"
-#include "pk/frontend/followers.h"
 
 #include <catch2/catch.hpp>
 #include <set>
 #include <string>
 
+#include "pk/frontend/followers.h"
 #include "pk/frontend/render.h"
 #include "pk/runtime/test_runner.h"
 #include "pk/sema/sema.h"
