@@ -18,7 +18,6 @@ Val Elaborator::block_view(const ast::Param& param, const Val& ref) {
   std::vector<std::int64_t> sizes;
   Val view = ref;
   view.type.shape.clear();
-  view.is_view = true;
   const ir::Type index = ir::Type::scalar(ir::Dtype::index);
   for (std::size_t i = 0; i < rank; ++i) {
     const Span size_span = span_of(spec.shape[i]);

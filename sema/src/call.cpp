@@ -9,6 +9,9 @@
 
 namespace pk::sema {
 
+/// `fast(x / y)`: the expression form of a `fast { … }` block.
+static constexpr std::string_view approximate_form = "fast";
+
 ast::ExprId SortedArgs::option(std::string_view name) const {
   for (const auto& [key, value] : options) {
     if (key == name) return value;
@@ -17,7 +20,7 @@ ast::ExprId SortedArgs::option(std::string_view name) const {
 }
 
 Val Elaborator::call(const ast::Call& node, Span span) {
-  const ast::Expr& callee = tree()[node.callee];
+  const ast::Expr& callee = node_of(node.callee);
   if (const auto* m = std::get_if<ast::Member>(&callee.node)) return call_member(*m, node, span);
   const auto* name_node = std::get_if<ast::NameExpr>(&callee.node);
   if (name_node == nullptr) {
@@ -33,6 +36,12 @@ Val Elaborator::call(const ast::Call& node, Span span) {
     return Val::poison();
   }
   if (const ItemRef item = module_.find(*file_, name.text)) return call_item(item, node, span);
+  if (name.text == approximate_form && node.args.size() == 1 && !node.args[0].name.present()) {
+    ++fast_;
+    Val v = value_expr(node.args[0].value);
+    --fast_;
+    return v;
+  }
   if (const auto builtin = find_callable(name.text)) return call_builtin(builtin->op, builtin->name, node, span);
   if (is_planned_operation(name.text)) {
     error<diag::needs_target>(name.span, name.text, planned_operation_needs(name.text));
@@ -99,7 +108,7 @@ Val Elaborator::call_member(const ast::Member& callee, const ast::Call& node, Sp
 
 std::string Elaborator::option_word(ast::ExprId id) const {
   if (!id.valid()) return {};
-  const ast::Expr& node = tree()[id];
+  const ast::Expr& node = node_of(id);
   if (const auto* name = std::get_if<ast::NameExpr>(&node.node)) return std::string(name->name.text);
   if (const auto* number = std::get_if<ast::FloatLiteral>(&node.node); number != nullptr && std::isnan(number->value))
     return "nan";
@@ -118,11 +127,11 @@ std::optional<SortedArgs> Elaborator::sort_args(const ast::Call& node, const Sig
   };
   // `read_only` and `oob(zero)` are options without `name =`.
   const auto bare_option = [&](ast::ExprId id) -> std::string_view {
-    const ast::Expr& e = tree()[id];
+    const ast::Expr& e = node_of(id);
     if (const auto* name = std::get_if<ast::NameExpr>(&e.node); name != nullptr && is_option(name->name.text))
       return name->name.text;
     if (const auto* c = std::get_if<ast::Call>(&e.node)) {
-      const auto* name = std::get_if<ast::NameExpr>(&tree()[c->callee].node);
+      const auto* name = std::get_if<ast::NameExpr>(&node_of(c->callee).node);
       if (name != nullptr && is_option(name->name.text)) return name->name.text;
     }
     return {};

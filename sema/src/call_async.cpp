@@ -8,7 +8,7 @@ namespace pk::sema {
 
 std::optional<std::vector<std::int64_t>> Elaborator::cluster_axes(ast::ExprId id, std::string_view what) {
   std::vector<ast::ExprId> ids{id};
-  if (const auto* tuple = std::get_if<ast::Tuple>(&tree()[id].node)) ids = tuple->elements;
+  if (const auto* tuple = std::get_if<ast::Tuple>(&node_of(id).node)) ids = tuple->elements;
   std::vector<std::int64_t> axes;
   for (const ast::ExprId element : ids) {
     const Val axis = expr(element);
@@ -119,7 +119,7 @@ Val Elaborator::barrier_argument(ast::ExprId id, std::string_view callee, bool a
   if (!is_barrier) {
     auto builder = error<diag::not_a_barrier>(
         span_of(id), fmt::format("`{}` takes a barrier; this is {}", callee, describe(rvalue(b, span_of(id)))));
-    const auto* indexed = std::get_if<ast::IndexExpr>(&tree()[id].node);
+    const auto* indexed = std::get_if<ast::IndexExpr>(&node_of(id).node);
     if (indexed != nullptr && !indexed->at) builder.help("write `bars.at[i]` for one barrier of an array");
     return Val::poison();
   }
@@ -254,7 +254,7 @@ Val Elaborator::call_wait_copies(const ast::Call& node, Span span) {
   ir::Attrs attrs;
   attrs.set(ir::Attr::count, count.value_or(0));
   if (const ast::ExprId id = args->option("read_only"); id.valid()) {
-    const auto* literal = std::get_if<ast::BoolLiteral>(&tree()[id].node);
+    const auto* literal = std::get_if<ast::BoolLiteral>(&node_of(id).node);
     attrs.set(ir::Attr::read_only, literal == nullptr || literal->value);
   }
   push(ir::Op::wait_smem_to_gmem, span, {}, std::move(attrs));
@@ -350,7 +350,7 @@ Val Elaborator::call_sync(const ast::Call& node, Span span) {
   }
   ir::Attrs attrs;
   if (args->positional[1].valid()) {
-    const auto* set = std::get_if<ast::SetExpr>(&tree()[args->positional[1]].node);
+    const auto* set = std::get_if<ast::SetExpr>(&node_of(args->positional[1]).node);
     const Span set_span = span_of(args->positional[1]);
     if (set == nullptr) {
       error<diag::bad_argument>(set_span, "the threads that meet are a set of numbers: `sync(w, {0, 1})`");

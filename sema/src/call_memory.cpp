@@ -20,7 +20,7 @@ Val Elaborator::ref_argument(ast::ExprId id, std::string_view callee, std::strin
   if (v.is(Val::Kind::ref) && is_plain_memory(v.type.space)) return v;
   auto builder = error<diag::not_memory>(
       span_of(id), fmt::format("{} of `{}` is memory (gmem or smem); this is {}", what, callee, describe(v)));
-  const auto* indexed = std::get_if<ast::IndexExpr>(&tree()[id].node);
+  const auto* indexed = std::get_if<ast::IndexExpr>(&node_of(id).node);
   if (indexed != nullptr && !indexed->at) builder.help("`r[…]` loads; write `r.at[…]` for a part of the memory itself");
   return Val::poison();
 }

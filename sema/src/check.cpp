@@ -7,8 +7,6 @@
 namespace pk::sema {
 namespace {
 
-bool is_int_generic(const ast::Generic& generic) { return generic.kinds.size() == 1 && generic.kinds[0].text == "int"; }
-
 /// All choices of the dtype parameters, at most `limit`; the first one takes the defaults.
 std::vector<Bindings> dtype_choices(const ast::Kernel& kernel) {
   constexpr std::size_t limit = 64;

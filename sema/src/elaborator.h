@@ -106,7 +106,12 @@ class Elaborator {
 
   // ---- trees
   [[nodiscard]] const ast::Ast& tree() const { return file_->tree; }
-  [[nodiscard]] Span span_of(ast::ExprId id) const { return tree()[id].span; }
+  /// The expression; one that was missing in the text (and is reported) reads as ErrorExpr.
+  [[nodiscard]] const ast::Expr& node_of(ast::ExprId id) const {
+    static const ast::Expr missing;
+    return id.valid() ? tree()[id] : missing;
+  }
+  [[nodiscard]] Span span_of(ast::ExprId id) const { return node_of(id).span; }
 
   // ---- names (names.cpp)
   class ScopeGuard;

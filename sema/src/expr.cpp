@@ -16,7 +16,7 @@ Val Elaborator::value_expr(ast::ExprId id, std::optional<ir::Dtype> wanted) {
 // The type that is wanted of an operator or operation is wanted of its operands, too, and of nothing else inside.
 Val Elaborator::expr(ast::ExprId id) {
   if (!id.valid()) return Val::poison();
-  const ast::Expr& node = tree()[id];
+  const ast::Expr& node = node_of(id);
   const auto* operation = std::get_if<ast::Binary>(&node.node);
   const bool comparison = operation != nullptr && operation->op >= ast::BinaryOp::eq;
   const bool hands_down =
@@ -30,7 +30,7 @@ Val Elaborator::expr(ast::ExprId id) {
 
 bool Elaborator::is_elementwise_call(const ast::Expr& node) const {
   const auto* call_node = std::get_if<ast::Call>(&node.node);
-  const auto* callee = call_node == nullptr ? nullptr : std::get_if<ast::NameExpr>(&tree()[call_node->callee].node);
+  const auto* callee = call_node == nullptr ? nullptr : std::get_if<ast::NameExpr>(&node_of(call_node->callee).node);
   if (callee == nullptr || module_.find(*file_, callee->name.text)) return false;
   const auto builtin = find_callable(callee->name.text);
   return builtin && ir::is_elementwise(builtin->op);
@@ -38,7 +38,7 @@ bool Elaborator::is_elementwise_call(const ast::Expr& node) const {
 
 // The element type of the memory or variable that an assignment writes, as far as its name tells.
 std::optional<ir::Dtype> Elaborator::target_dtype(ast::ExprId id) const {
-  const ast::Expr& node = tree()[id];
+  const ast::Expr& node = node_of(id);
   if (const auto* indexed = std::get_if<ast::IndexExpr>(&node.node)) return target_dtype(indexed->base);
   if (const auto* m = std::get_if<ast::Member>(&node.node)) return target_dtype(m->base);
   if (const auto* p = std::get_if<ast::Peer>(&node.node)) return target_dtype(p->base);
@@ -105,7 +105,7 @@ Val Elaborator::expr_node(const ast::Expr& node) {
 Val Elaborator::member(const ast::Member& node, Span span) {
   // `std.math.PI`: the path of an import.
   const auto path = [&](auto&& self, ast::ExprId id) -> std::string {
-    const ast::Expr& e = tree()[id];
+    const ast::Expr& e = node_of(id);
     if (const auto* name = std::get_if<ast::NameExpr>(&e.node)) {
       return find_local(name->name.text) != nullptr ? std::string() : std::string(name->name.text);
     }
@@ -163,7 +163,7 @@ Val Elaborator::peer(const ast::Peer& node, Span span) {
   const Val base = expr(node.base);
   std::vector<ir::Value> operands{base.ir};
   std::vector<std::int64_t> axes;
-  bool ok = !base.poisoned();
+  bool ok = !base.poisoned() && !node.coordinates.empty();
   if (ok && !base.is(Val::Kind::ref)) {
     error<diag::not_memory>(span_of(node.base),
                             fmt::format("`.peer` reaches memory of another block; {} is no memory", describe(base)));
@@ -176,11 +176,8 @@ Val Elaborator::peer(const ast::Peer& node, Span span) {
   }
   for (const ast::Arg& arg : node.coordinates) {
     const Val coordinate = value_expr(arg.value);
-    if (!arg.name.present()) {
-      error<diag::bad_peer>(span_of(arg.value), "the coordinate of a peer names its axis: `.peer[c = i]`");
-      ok = false;
-      continue;
-    }
+    if (!arg.name.present()) ok = false;  // a syntax error, reported as such
+    if (!ok) continue;
     const Val* axis = find_axis(arg.name.text);
     if (axis == nullptr) {
       report_unknown(arg.name);

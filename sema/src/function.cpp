@@ -20,8 +20,6 @@ const ast::NameExpr* bare_name(const ast::Ast& tree, ast::ExprId id) {
   return std::get_if<ast::NameExpr>(&tree[id].node);
 }
 
-bool is_int_generic(const ast::Generic& generic) { return generic.kinds.size() == 1 && generic.kinds[0].text == "int"; }
-
 }  // namespace
 
 Val Elaborator::call_function(const ItemRef& item, const ast::Call& node, Span span) {

@@ -21,7 +21,7 @@ std::string plural(std::size_t n, std::string_view one, std::string_view many) {
 }  // namespace
 
 Val Elaborator::index(const ast::IndexExpr& node, Span span) {
-  if (const auto* m = std::get_if<ast::Member>(&tree()[node.base].node); m != nullptr && m->name.text == "reshape") {
+  if (const auto* m = std::get_if<ast::Member>(&node_of(node.base).node); m != nullptr && m->name.text == "reshape") {
     const Val base = expr(m->base);
     return base.poisoned() ? base : reshape_ref(base, node, span);
   }
@@ -221,13 +221,15 @@ Val Elaborator::subview(const Val& base, const IndexPlan& plan, Span span) {
   std::vector<std::int64_t> squeeze;
   Val view = base;
   view.type.shape.clear();
-  view.is_view = true;
+  bool seen_extent = false;  // an axis with more than one element: all behind it must be whole
   for (std::size_t i = 0; i < plan.axes.size(); ++i) {
     const AxisIndex& index = plan.axes[i];
     const ir::Value start = index_value(index.start, index.span, "an index");
     if (!start.valid()) return Val::poison();
     operands.push_back(start);
     const std::int64_t size = lower(index.size);
+    if (seen_extent && equal(index.size, base.type.shape[i]) != Truth::yes) view.contiguous = false;
+    seen_extent = seen_extent || size != 1;
     sizes.push_back(size);
     if (index.squeeze) {
       squeeze.push_back(static_cast<std::int64_t>(i));
@@ -317,6 +319,13 @@ Val Elaborator::reshape_ref(const Val& base, const ast::IndexExpr& node, Span sp
     error<diag::shape_mismatch>(span,
                                 fmt::format("{} has {} elements, the shape {} has {}", describe(base), syms_.print(had),
                                             shape_text(view.type.shape), syms_.print(elements)));
+    return Val::poison();
+  }
+  if (!base.contiguous) {
+    error<diag::bad_argument>(
+        span,
+        fmt::format("this part of {} cannot be reshaped: its elements do not lie one after the other", describe(base)))
+        .help("load it and use `reshape(x, […])`");
     return Val::poison();
   }
   if (base.transposed) {

@@ -8,8 +8,6 @@
 namespace pk::sema {
 namespace {
 
-bool is_int_generic(const ast::Generic& generic) { return generic.kinds.size() == 1 && generic.kinds[0].text == "int"; }
-
 ir::Mode lower_mode(ast::Mode mode) {
   switch (mode) {
     case ast::Mode::value:
@@ -73,7 +71,7 @@ void Elaborator::collect_dims(const ast::Kernel& kernel, const Bindings& binding
   for (const ast::Param& param : kernel.params) {
     if (!param.type.valid()) continue;
     for (const ast::ExprId dim : tree()[param.type].dims) {
-      const auto* name = std::get_if<ast::NameExpr>(&tree()[dim].node);
+      const auto* name = std::get_if<ast::NameExpr>(&node_of(dim).node);
       if (name == nullptr || find_local(name->name.text) != nullptr || is_param(name->name.text) ||
           module_.find(*file_, name->name.text))
         continue;

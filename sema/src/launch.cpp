@@ -9,8 +9,6 @@
 namespace pk::sema {
 namespace {
 
-bool is_int_generic(const ast::Generic& generic) { return generic.kinds.size() == 1 && generic.kinds[0].text == "int"; }
-
 std::string shape_of(const ir::Shape& shape) {
   std::string text = "[";
   for (const std::int64_t extent : shape) text += fmt::format("{}{}", text.size() > 1 ? ", " : "", extent);

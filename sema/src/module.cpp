@@ -102,6 +102,8 @@ ast::Name item_name_token(const ast::Item& item) {
       item.node);
 }
 
+bool is_int_generic(const ast::Generic& generic) { return generic.kinds.size() == 1 && generic.kinds[0].text == "int"; }
+
 std::string_view item_name(const ast::Item& item) { return item_name_token(item).text; }
 
 ItemRef Module::find(const ModuleFile& from, std::string_view name) const {

@@ -46,6 +46,9 @@ class Module {
   std::deque<ModuleFile> files_;
 };
 
+/// A parameter that stands for an integer; the others stand for dtypes.
+[[nodiscard]] bool is_int_generic(const ast::Generic& generic);
+
 /// Name of an item that has one, else empty.
 [[nodiscard]] std::string_view item_name(const ast::Item& item);
 [[nodiscard]] ast::Name item_name_token(const ast::Item& item);

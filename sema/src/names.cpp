@@ -21,7 +21,9 @@ void Elaborator::label_calls(DiagnosticBuilder& builder) const {
   }
 }
 
-std::string Elaborator::source_text(Span span) const { return std::string(module_.sources().text(span)); }
+std::string Elaborator::source_text(Span span) const {
+  return span.valid() ? std::string(module_.sources().text(span)) : std::string();
+}
 
 void Elaborator::declare(const ast::Name& name, Val val, bool is_var) {
   if (!name.present()) return;

@@ -89,7 +89,13 @@ bool Elaborator::pipeline_roles(const ast::PipelineRoles& roles, ir::Attrs& attr
     taken.push_back(*t);
     return *t;
   };
-  attrs.set(ir::Attr::memory, thread(roles.memory));
+  if (roles.memory.valid()) {
+    attrs.set(ir::Attr::memory, thread(roles.memory));
+  } else {
+    error<diag::bad_specialize>(roles.span, "a specialised pipeline has a memory thread")
+        .help("write `specialize(w, memory 1, compute 0)`");
+    ok = false;
+  }
   std::vector<std::int64_t> compute;
   for (const ast::ExprId id : roles.compute) compute.push_back(thread(id));
   if (compute.empty()) {

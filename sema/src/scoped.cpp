@@ -56,7 +56,13 @@ void Elaborator::allocate(const ast::Alloc& alloc, std::int64_t union_group,
   root->name = std::string(alloc.name.text);
   root->span = alloc.name.span;
   ir::Attrs attrs;
-  const bool ok = type && alloc_attributes(alloc, *type, attrs, *root);
+  bool ok = type && alloc_attributes(alloc, *type, attrs, *root);
+  if (ok && union_group >= 0 && type->space != ir::Space::smem) {
+    error<diag::bad_argument>(
+        alloc.span, fmt::format("a union gives one piece of shared memory several types; `{}` is `{}`", root->name,
+                                type_text(*type)));
+    ok = false;
+  }
   Val ref = Val::poison();
   if (ok) {
     attrs.set(ir::Attr::name, root->name);

@@ -73,7 +73,7 @@ void Elaborator::expression_statement(ast::ExprId id, Span span) {
   const Val v = expr(id);
   if (v.poisoned() || v.is(Val::Kind::none)) return;
   // A call may be made for its effect; anything else here is a forgotten assignment.
-  if (std::holds_alternative<ast::Call>(tree()[id].node)) return;
+  if (std::holds_alternative<ast::Call>(node_of(id).node)) return;
   error<diag::misplaced_statement>(span, "this value is not used").help("assign it, `let x = …;`, or remove it");
 }
 
@@ -173,7 +173,7 @@ void Elaborator::const_statement(const ast::Const& node) {
 }
 
 void Elaborator::assign(const ast::Assign& node, Span span) {
-  const ast::Expr& target = tree()[node.target];
+  const ast::Expr& target = node_of(node.target);
   if (const auto* name = std::get_if<ast::NameExpr>(&target.node)) {
     const Binding* binding = find_local(name->name.text);
     if (binding != nullptr && (binding->is_var || binding->val.poisoned())) {
@@ -233,7 +233,7 @@ void Elaborator::assign_var(const Binding& binding, const ast::Assign& node, Spa
 
 // The part of memory that an assignment writes.
 Val Elaborator::target_view(const ast::IndexExpr& target, Span span) {
-  if (const auto* m = std::get_if<ast::Member>(&tree()[target.base].node); m != nullptr && m->name.text == "reshape") {
+  if (const auto* m = std::get_if<ast::Member>(&node_of(target.base).node); m != nullptr && m->name.text == "reshape") {
     error<diag::not_assignable>(span, "`.reshape[…]` is a ref; brackets after it write to it")
         .help("write `r.reshape[8, 16][...] = …`");
     return Val::poison();

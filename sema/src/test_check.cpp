@@ -141,6 +141,7 @@ class TestChecker {
   }
 
   void call(const ast::Call& node) {
+    if (!node.callee.valid()) return;
     if (const auto* callee = std::get_if<ast::NameExpr>(&tree_[node.callee].node)) {
       const ast::Name& n = callee->name;
       const ItemRef item = is_local(n.text) ? ItemRef{} : module_.find(module_.main(), n.text);

@@ -103,7 +103,7 @@ Elaborator::TypeUse Elaborator::type_use(ast::TypeId id, bool with_dims) {
 
 std::optional<SemType> Elaborator::type_argument(ast::ExprId id, std::string_view what) {
   if (!id.valid()) return std::nullopt;
-  const ast::Expr& node = tree()[id];
+  const ast::Expr& node = node_of(id);
   const auto element = [&](const ast::Expr& e) -> std::optional<ir::Dtype> {
     if (const auto* name = std::get_if<ast::NameExpr>(&e.node)) return dtype_named(name->name);
     error<diag::bad_argument>(e.span, fmt::format("{} is a type such as `f32[128]`", what));
@@ -114,7 +114,7 @@ std::optional<SemType> Elaborator::type_argument(ast::ExprId id, std::string_vie
     const auto dtype = element(node);
     return dtype ? std::optional(SemType::scalar(*dtype)) : std::nullopt;
   }
-  const auto dtype = element(tree()[indexed->base]);
+  const auto dtype = element(node_of(indexed->base));
   if (!dtype) return std::nullopt;
   SemType type = SemType::tile(*dtype, {});
   for (const ast::Index& index : indexed->indices) {
@@ -135,7 +135,7 @@ std::optional<SemType> Elaborator::type_argument(ast::ExprId id, std::string_vie
 }
 
 std::optional<SymShape> Elaborator::shape_list(ast::ExprId id, std::string_view what) {
-  const ast::Expr& node = tree()[id];
+  const ast::Expr& node = node_of(id);
   const auto* list = std::get_if<ast::ListExpr>(&node.node);
   if (list == nullptr) {
     error<diag::bad_argument>(node.span, fmt::format("{} is a list of integers such as `[8, 16]`", what));

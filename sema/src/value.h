@@ -68,7 +68,7 @@ struct Val {
   ir::Value ir;  ///< value, ref; sequential axis: the loop variable
   const RefRoot* root = nullptr;
   bool transposed = false;  ///< ref: an odd number of `.T` since the root
-  bool is_view = false;     ///< ref: not all of the root
+  bool contiguous = true;   ///< ref: its elements lie one after the other, so that it can be reshaped
   int axis = -1;            ///< axis: number in the mesh, -1 for a sequential axis
   std::vector<Val> elements;
   ItemRef item;

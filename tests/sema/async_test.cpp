@@ -103,6 +103,7 @@ kernel k(out y: f32[4]) mesh(grid b: 1) {
     scoped (a: smem f32[4] = zeros(f32[4])) { y[0] = 0.0; }                   //! PK0411: initial
     scoped (a: acc f32[4]) { y[0] = 0.0; }                                    //! PK0508: 2 axes
     scoped (a: acc bf16[64, 64]) { y[0] = 0.0; }                              //! PK0509: bf16
+    scoped (union { a: smem f32[4], c: barrier }) { y[0] = 0.0; }             //! PK0411: union
     scoped (a: cluster_barrier) { y[0] = 0.0; }                               //! PK0505
     scoped (a: tmem f32[128, 64]) { y[0] = 0.0; }                             //! PK0802: sm_100
     scoped (a: smem i4[128]) { y[0] = 0.0; }                                  //! PK0803: i4

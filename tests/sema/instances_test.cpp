@@ -155,6 +155,22 @@ grid(i: parallel M / 16, j: sequential N / 64) stages(2) scratch(s: smem f32[16,
   CHECK(transfers[1]->attrs.text(ir::Attr::oob) == "zero");
 }
 
+TEST_CASE("approximate maths is allowed where the program says so", "[instances]") {
+  const Program program(R"(
+kernel k(in x: f32[64], out y: f32[64]) mesh(grid b: 1) {
+    y[...] = exp(x[...]);
+    y[...] = fast(exp(x[...]));
+    fast { y[...] = exp(x[...]); }
+}
+)");
+  const auto kernel = program.kernel("k");
+  const auto exps = find_insts(kernel, ir::Op::exp);
+  REQUIRE(exps.size() == 3);
+  CHECK(!exps[0]->attrs.flag(ir::Attr::fast));
+  CHECK(exps[1]->attrs.flag(ir::Attr::fast));
+  CHECK(exps[2]->attrs.flag(ir::Attr::fast));
+}
+
 TEST_CASE("dtype parameters choose at compile time", "[instances]") {
   const Program program(R"(
 kernel k<T: f16 | f32>(in x: T[64], out y: f32[64]) mesh(grid b: 1) { y[...] = x[...] as f32; }

@@ -63,6 +63,9 @@ kernel k(in x: f32[8, 64], out y: f32[64, 8]) mesh(grid b: 1) {
     y[...] = x.reshape[8, 32][...];     //! PK0402: 512
     y[...] = x.reshape[64, 8][...];
     y[...] = x.T.reshape[64, 8][...];   //! PK0411: order
+    y[0:8, :] = x.at[:, 0:8].reshape[8, 8][...];        //! PK0411: one after the other
+    y[0:8, :] = x.at[1].reshape[8, 8][...];
+    y[0:8, :] = x[0, :].reshape[8, 8][...];     //! PK0413: no memory
     y[...] = x.U[...];                  //! PK0210: `.T`
     let t = load(x[...], true, 0.0);    //! PK0413: .at
     y[...] = x[..., new];               //! PK0402
