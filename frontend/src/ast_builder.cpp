@@ -32,11 +32,11 @@ class Builder : private ExprBuilder {
  public:
   using ExprBuilder::ExprBuilder;
 
-  void item(PkParser::ItemContext& ctx, std::string doc, bool broken) {
+  void item(PkParser::ItemContext& ctx, std::string doc) {
     Item item;
     item.span = span(&ctx);
     item.doc = std::move(doc);
-    item.broken = broken;
+    item.broken = broken_;
     if (auto* import = ctx.importDecl()) {
       item.node = Import{names(import->ident())};
     } else if (auto* value = ctx.constDecl()) {
@@ -272,7 +272,7 @@ class Builder : private ExprBuilder {
       const std::vector<Name> variables = names(r->ident());
       std::vector<std::pair<ExprId, ExprId>> bounds;
       for (auto* range : r->pipeRange()) bounds.emplace_back(expr(range->expr(0)), expr(range->expr(1)));
-      if (bounds.size() != variables.size()) {
+      if (bounds.size() != variables.size() && !broken_) {
         diags_.report<diag::syntax_error>(span(r), fmt::format("{} loop variables for {} ranges", variables.size(), bounds.size()))
             .help("give each variable one range: `pipeline (i, k) in (0 .. a, 0 .. b)`");
       }
@@ -307,7 +307,7 @@ class Builder : private ExprBuilder {
 }  // namespace
 
 void build_item(const Sources& sources, Ast& tree, PkParser::ItemContext& item, std::string doc, bool broken, Diagnostics& diags) {
-  Builder(sources, tree, diags).item(item, std::move(doc), broken);
+  Builder(sources, tree, broken, diags).item(item, std::move(doc));
 }
 
 }  // namespace pk

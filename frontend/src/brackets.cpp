@@ -23,7 +23,7 @@ bool matches(std::size_t open, std::size_t close) {
 class Brackets {
  public:
   Brackets(const Sources& sources, FileId file, TokenList& tokens, Diagnostics& diags)
-      : sources_(sources), file_(file), text_(sources.text(file)), tokens_(tokens), diags_(diags) {}
+      : file_(file), text_(sources.text(file)), tokens_(tokens), diags_(diags) {}
 
   BracketCheck run() {
     for (at_ = 0; at_ < tokens_.size() && !check_.too_deep; ++at_) {
@@ -40,7 +40,6 @@ class Brackets {
       }
     }
     if (!check_.too_deep) finish();
-    merge_damage();
     return std::move(check_);
   }
 
@@ -55,6 +54,12 @@ class Brackets {
     bool block;   // a brace around statements: no other bracket contains a `;`
     Line line;
   };
+
+  struct GivenUp {
+    std::size_t token;
+    std::size_t damage;   // index in check_.damage
+  };
+  static constexpr std::size_t none = ~std::size_t{0};
 
   [[nodiscard]] Span span(std::size_t token) const { return token_span(file_, *tokens_[token]); }
   [[nodiscard]] std::size_t type(std::size_t token) const { return token < tokens_.size() ? tokens_[token]->getType() : antlr4::Token::EOF; }
@@ -86,46 +91,44 @@ class Brackets {
 
   void close(std::size_t type) {
     if (at_ > 0 && this->type(at_ - 1) == PkLexer::COMMA) tokens_[at_ - 1]->setType(PkLexer::LAST_COMMA);
-    if (type == PkLexer::RBRACE && std::any_of(open_.begin(), open_.end(), [](const Open& o) { return o.block; }) &&
-        (open_.back().block || this->type(open_.back().token) == PkLexer::LPAREN || this->type(open_.back().token) == PkLexer::LBRACKET)) {
-      give_up_inner();
-    }
-    if (!open_.empty() && matches(this->type(open_.back().token), type)) {
+    const std::size_t partner = find_partner(type);
+    if (partner < open_.size()) {
+      give_up_above(partner);
       note_indentation();
       open_.pop_back();
-      return;
+    } else if (!forgive(type)) {
+      check_.damage.push_back({at_, at_, at_, open_.empty() ? none : open_.back().token});
     }
-    if (forgive(type)) return;
-    auto report = diags_.report<diag::unmatched_bracket>(span(at_), sources_.text(span(at_)));
-    if (!open_.empty()) {
-      const Span inner = span(open_.back().token);
-      report.label(inner, fmt::format("`{}` is still open", sources_.text(inner)));
+  }
+  /// Index in open_ of what this bracket closes: within the innermost block. open_.size() if there is nothing.
+  [[nodiscard]] std::size_t find_partner(std::size_t type) const {
+    for (std::size_t i = open_.size(); i-- > 0;) {
+      if (matches(this->type(open_[i].token), type)) return i;
+      if (open_[i].block) break;
     }
-    check_.damage.emplace_back(at_, at_);
+    return open_.size();
   }
 
-  /// Reports the brackets that are open inside the innermost block: where a statement ends or a block begins, they are closed.
+  /// Gives up what is open inside the innermost block: where a statement ends or a block begins, it should be closed.
   void give_up_inner() {
-    if (!inside_list()) return;
-    const std::size_t outermost = innermost_block();
-    const std::size_t first = open_[outermost].token;
-    diags_.report<diag::unclosed_bracket>(span(first), sources_.text(span(first)))
-        .label(span(at_), "it should be closed before this");
-    check_.damage.emplace_back(first, at_);
-    for (std::size_t i = outermost; i < open_.size(); ++i) unclosed_.push_back(open_[i].token);
-    open_.resize(outermost);
-  }
-  /// Index in open_ of the first bracket inside the innermost block.
-  [[nodiscard]] std::size_t innermost_block() const {
     std::size_t i = open_.size();
     while (i > 0 && !open_[i - 1].block) --i;
-    return i;
+    if (i < open_.size()) give_up(i);
+  }
+  void give_up_above(std::size_t i) {
+    if (i + 1 < open_.size()) give_up(i + 1);
+  }
+  void give_up(std::size_t outermost) {
+    const std::size_t first = open_[outermost].token;
+    check_.damage.push_back({first, at_, first, at_});
+    for (std::size_t i = outermost; i < open_.size(); ++i) given_up_.push_back({open_[i].token, check_.damage.size() - 1});
+    open_.resize(outermost);
   }
   /// A bracket that was given up may be closed later all the same.
   bool forgive(std::size_t type) {
-    if (unclosed_.empty() || !matches(this->type(unclosed_.back()), type)) return false;
-    check_.damage.emplace_back(unclosed_.back(), at_);
-    unclosed_.pop_back();
+    if (given_up_.empty() || !matches(this->type(given_up_.back().token), type)) return false;
+    check_.damage[given_up_.back().damage].last = at_;
+    given_up_.pop_back();
     return true;
   }
 
@@ -147,24 +150,13 @@ class Brackets {
   }
 
   void finish() {
-    if (open_.empty()) return;
-    const std::size_t culprit = suspect_.value_or(open_.front().token);
-    diags_.report<diag::unclosed_bracket>(span(culprit), sources_.text(span(culprit)))
-        .label(span(tokens_.size() - 1), "the item ends here");
-    check_.damage.emplace_back(open_.front().block ? tokens_.size() : open_.front().token, tokens_.size());
-  }
-
-  void merge_damage() {
-    std::sort(check_.damage.begin(), check_.damage.end());
-    std::vector<std::pair<std::size_t, std::size_t>> merged;
-    for (const auto& range : check_.damage) {
-      if (!merged.empty() && range.first <= merged.back().second) {
-        merged.back().second = std::max(merged.back().second, range.second);
-      } else {
-        merged.push_back(range);
-      }
+    if (!open_.empty()) {
+      const std::size_t end = tokens_.size();
+      const Open& outermost = open_.front();
+      const std::size_t culprit = suspect_.value_or(outermost.token);
+      check_.damage.push_back({culprit, end, culprit, end - 1});
     }
-    check_.damage = std::move(merged);
+    std::stable_sort(check_.damage.begin(), check_.damage.end(), [](const auto& a, const auto& b) { return a.last < b.last; });
   }
 
   /// Whether the `<` at `i` is closed by a `>` before a `(`, with nothing in between that generics cannot have.
@@ -189,20 +181,28 @@ class Brackets {
     return false;
   }
 
-  const Sources& sources_;
   FileId file_;
   std::string_view text_;
   TokenList& tokens_;
   Diagnostics& diags_;
   BracketCheck check_;
   std::vector<Open> open_;
-  std::vector<std::size_t> unclosed_;          // brackets given up
+  std::vector<GivenUp> given_up_;
   std::optional<std::size_t> suspect_;         // a brace that has probably no partner
   std::size_t at_ = 0;
   Line line_;
 };
 
 }  // namespace
+
+BracketDamage* BracketCheck::find(std::size_t token) {
+  // Ranges seldom overlap; a few steps beyond the first candidate find what there is.
+  auto candidate = std::lower_bound(damage.begin(), damage.end(), token, [](const auto& d, std::size_t t) { return d.last < t; });
+  for (int steps = 0; candidate != damage.end() && steps < 8; ++candidate, ++steps) {
+    if (candidate->first <= token) return &*candidate;
+  }
+  return nullptr;
+}
 
 BracketCheck check_brackets(const Sources& sources, FileId file, TokenList& tokens, Diagnostics& diags) {
   return Brackets(sources, file, tokens, diags).run();

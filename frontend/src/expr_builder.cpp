@@ -259,7 +259,7 @@ ExprBuilder::Value ExprBuilder::member(const Value& base, PkParser::MemberSuffix
   const Span own = cover(base.outer, span(ctx));
   if (word.text != "at" && word.text != "peer") return {make(own, Member{base.id, word}), own};
   if (next_index == nullptr) {
-    diags_.report<diag::syntax_error>(word.span, fmt::format("expected `[` after `.{}`", word.text));
+    if (!broken_) diags_.report<diag::syntax_error>(word.span, fmt::format("expected `[` after `.{}`", word.text));
     return error_value(own);
   }
   took_next = true;
@@ -295,7 +295,7 @@ Index ExprBuilder::index(PkParser::IndexEntryContext* ctx) {
       index.kind = Index::Kind::sized;
       index.second = parts.size() > 1 ? expr(parts[1]) : error_expr(index.span);
     }
-    if (ctx->ASSIGN() != nullptr) {
+    if (ctx->ASSIGN() != nullptr && !broken_) {
       diags_.report<diag::syntax_error>(span(ctx->ASSIGN()), "expected `,` or `]`, found `=`").help("only `.peer[…]` names its axes");
     }
   }
@@ -308,6 +308,7 @@ std::vector<Arg> ExprBuilder::coordinates(PkParser::IndexContext* ctx) {
   for (auto* e : ctx->indexEntry()) {
     const auto parts = e->expr();
     if (e->ASSIGN() == nullptr || parts.size() != 2) {
+      if (broken_) continue;
       diags_.report<diag::syntax_error>(span(e), "expected `axis = coordinate`").help("name the cluster axis: `x.peer[c = 1]`");
       continue;
     }
@@ -319,7 +320,7 @@ std::vector<Arg> ExprBuilder::coordinates(PkParser::IndexContext* ctx) {
 /// The name in `name = value`.
 Name ExprBuilder::argument_name(ExprId left, Span assign) {
   if (const auto* named = std::get_if<NameExpr>(&tree_[left].node)) return named->name;
-  const bool failed = std::holds_alternative<ErrorExpr>(tree_[left].node);
+  const bool failed = broken_ || std::holds_alternative<ErrorExpr>(tree_[left].node);
   if (!failed) diags_.report<diag::syntax_error>(span_of(left), "expected a name before `=`").label(assign, "this `=` gives a named argument");
   return {};
 }

@@ -18,8 +18,9 @@ class ExprBuilder {
  public:
   using Parser = grammar::PkParser;
 
-  ExprBuilder(const Sources& sources, ast::Ast& tree, Diagnostics& diags)
-      : sources_(sources), tree_(tree), diags_(diags), nowhere_{tree.file, 0, 0} {}
+  /// `broken`: the item has syntax errors, so that misplaced parts found here may follow from these and are not reported.
+  ExprBuilder(const Sources& sources, ast::Ast& tree, bool broken, Diagnostics& diags)
+      : sources_(sources), tree_(tree), diags_(diags), nowhere_{tree.file, 0, 0}, broken_(broken) {}
 
   [[nodiscard]] Span span(const antlr4::Token* token) const { return token == nullptr ? nowhere_ : token_span(tree_.file, *token); }
   [[nodiscard]] Span span(antlr4::tree::TerminalNode* node) const { return node == nullptr ? nowhere_ : span(node->getSymbol()); }
@@ -84,6 +85,7 @@ class ExprBuilder {
   ast::Ast& tree_;
   Diagnostics& diags_;
   Span nowhere_;                    // of what did not parse
+  bool broken_;
 
  private:
   std::vector<int> depths_;         // depth of each expression of this item, from first_depth_ on

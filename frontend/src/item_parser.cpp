@@ -7,9 +7,11 @@ namespace pk {
 using antlr4::atn::PredictionMode;
 
 ParsedItem::ParsedItem(const Sources& sources, FileId file, TokenList tokens, Diagnostics& diags) {
-  const BracketCheck brackets = check_brackets(sources, file, tokens, diags);
-  broken_ = brackets.too_deep || !brackets.damage.empty();
-  if (brackets.too_deep) return;
+  BracketCheck brackets = check_brackets(sources, file, tokens, diags);
+  if (brackets.too_deep) {
+    broken_ = true;
+    return;
+  }
   std::vector<std::unique_ptr<antlr4::Token>> list(std::make_move_iterator(tokens.begin()), std::make_move_iterator(tokens.end()));
   machine_.emplace(std::move(list));
   grammar::PkParser& parser = machine_->parser;
@@ -22,6 +24,7 @@ ParsedItem::ParsedItem(const Sources& sources, FileId file, TokenList tokens, Di
     root_ = parser.file();
     return;
   } catch (const antlr4::ParseCancellationException&) {
+    machine_->stream.fill();   // reports look behind the error, too
     machine_->stream.seek(0);
   }
   const auto strategy = std::make_shared<ErrorStrategy>(sources, file, brackets, diags);
@@ -29,7 +32,8 @@ ParsedItem::ParsedItem(const Sources& sources, FileId file, TokenList tokens, Di
   simulator.setPredictionMode(PredictionMode::LL);
   parser.setErrorHandler(strategy);
   root_ = parser.file();
-  broken_ = broken_ || strategy->any();
+  strategy->finish(parser);
+  broken_ = true;
   parser.setErrorHandler(std::make_shared<antlr4::BailErrorStrategy>());
 }
 

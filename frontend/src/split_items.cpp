@@ -57,32 +57,55 @@ class Splitter {
     if (begins_item(type)) {
       items_.push_back({{}, std::move(doc_)});
       doc_.clear();
-      depth_ = 0;
-      outside_ = false;
-    } else if (between_items()) {
-      if (!outside_) report_outside();
-      outside_ = true;
+      open_.clear();
+      after_ = After::nothing;
+    } else if (after_ == After::nothing && complete()) {
+      // Text in the first column is a mistyped item. Elsewhere it rather belongs to the item before, which ends too early.
+      const bool own = items_.empty() || (starts_line() && !is_close(type));
+      after_ = own ? After::foreign_text : After::own_text;
+      if (own) report_outside_item(token_span(file_, *tokens_[at_]), sources_, diags_);
     }
-    if (outside_) return;
-    if (type == PkLexer::LPAREN || type == PkLexer::LBRACKET || type == PkLexer::LBRACE) ++depth_;
-    if (type == PkLexer::RPAREN || type == PkLexer::RBRACKET || type == PkLexer::RBRACE) --depth_;
+    if (after_ == After::foreign_text) return;
+    bracket(type);
     items_.back().tokens.push_back(std::move(tokens_[at_]));
   }
 
-  /// Whether the current item is complete.
-  [[nodiscard]] bool between_items() const {
-    if (items_.empty() || outside_) return true;
-    const std::size_t last = items_.back().tokens.back()->getType();
-    return depth_ <= 0 && (last == PkLexer::RBRACE || last == PkLexer::SEMI);
+  static bool is_close(std::size_t type) { return type == PkLexer::RPAREN || type == PkLexer::RBRACKET || type == PkLexer::RBRACE; }
+  /// Keeps open_ up to date: a `;` closes all but braces, a closing bracket what is in the way, if it has a partner.
+  void bracket(std::size_t type) {
+    const auto pop_to = [this](std::size_t open) {
+      const auto partner = std::find(open_.rbegin(), open_.rend(), open);
+      if (partner == open_.rend()) return;
+      const bool beyond_brace = std::find(open_.rbegin(), partner, PkLexer::LBRACE) != partner;
+      if (!beyond_brace) open_.erase(partner.base() - 1, open_.end());
+    };
+    switch (type) {
+      case PkLexer::LPAREN: case PkLexer::LBRACKET: case PkLexer::LBRACE: open_.push_back(type); break;
+      case PkLexer::RPAREN: pop_to(PkLexer::LPAREN); break;
+      case PkLexer::RBRACKET: pop_to(PkLexer::LBRACKET); break;
+      case PkLexer::RBRACE: pop_to(PkLexer::LBRACE); break;
+      case PkLexer::SEMI:
+        while (!open_.empty() && open_.back() != PkLexer::LBRACE) open_.pop_back();
+        break;
+      default: break;
+    }
   }
+
+  /// Whether the current item has its last token.
+  [[nodiscard]] bool complete() const {
+    if (items_.empty()) return true;
+    const std::size_t last = items_.back().tokens.back()->getType();
+    return open_.empty() && (last == PkLexer::RBRACE || last == PkLexer::SEMI);
+  }
+  [[nodiscard]] bool between_items() const { return after_ != After::nothing || complete(); }
 
   /// Words that cannot be anything else begin an item outside brackets, and everywhere at the start of a line. The other ones
   /// also stand within items.
   [[nodiscard]] bool begins_item(std::size_t type) const {
     const bool fresh_line = starts_line();
-    const bool between = between_items() && (!outside_ || fresh_line);
+    const bool between = after_ == After::nothing ? complete() : fresh_line;
     switch (type) {
-      case PkLexer::KERNEL: case PkLexer::FN: case PkLexer::IMPORT: return between || fresh_line || (depth_ <= 0 && !outside_);
+      case PkLexer::KERNEL: case PkLexer::FN: case PkLexer::IMPORT: return between || fresh_line || (open_.empty() && after_ == After::nothing);
       case PkLexer::CONST: return between;
       case PkLexer::MESH: case PkLexer::TEST: return (between || fresh_line) && followed_by_name() && (between || !in_head());
       default: return false;
@@ -103,23 +126,7 @@ class Splitter {
   /// Whether the current item is a kernel whose body has not begun: `mesh Name(…)` is its placement.
   [[nodiscard]] bool in_head() const {
     const TokenList& tokens = items_.back().tokens;
-    return depth_ <= 0 && tokens.front()->getType() == PkLexer::KERNEL && tokens.back()->getType() != PkLexer::RBRACE;
-  }
-
-  void report_outside() {
-    const Span at = token_span(file_, *tokens_[at_]);
-    const std::string_view word = sources_.text(at);
-    if (word == "}" || word == ")" || word == "]") {
-      diags_.report<diag::unmatched_bracket>(at, word);
-      return;
-    }
-    auto report = diags_.report<diag::syntax_error>(at, fmt::format("expected an item, found `{}`", word));
-    report.help("a file consists of `import`, `const`, `mesh`, `fn`, `kernel` and `test` items");
-    for (const std::string_view candidate : item_words) {
-      if (word.size() > 12 || edit_distance(word, candidate) > (candidate.size() > 3 ? 2 : 1)) continue;
-      report.fix(fmt::format("write `{}`", candidate), {{at, std::string(candidate)}});
-      return;
-    }
+    return open_.empty() && tokens.front()->getType() == PkLexer::KERNEL && tokens.back()->getType() != PkLexer::RBRACE;
   }
 
   const Sources& sources_;
@@ -130,11 +137,28 @@ class Splitter {
   std::vector<ItemTokens> items_;
   std::string doc_;
   std::size_t at_ = 0;
-  int depth_ = 0;          // of open brackets in the current item
-  bool outside_ = false;   // skipping text that belongs to no item
+  std::vector<std::size_t> open_;    // brackets of the current item
+  /// Text behind the end of the current item.
+  enum class After : std::uint8_t { nothing, own_text, foreign_text };
+  After after_ = After::nothing;
 };
 
 }  // namespace
+
+void report_outside_item(Span at, const Sources& sources, Diagnostics& diags) {
+  const std::string_view word = sources.text(at);
+  if (word == "}" || word == ")" || word == "]") {
+    diags.report<diag::unmatched_bracket>(at, word);
+    return;
+  }
+  auto report = diags.report<diag::syntax_error>(at, fmt::format("expected an item, found `{}`", word));
+  report.help("a file consists of `import`, `const`, `mesh`, `fn`, `kernel` and `test` items");
+  for (const std::string_view candidate : item_words) {
+    if (word.size() > 12 || edit_distance(word, candidate) > (candidate.size() > 3 ? 2 : 1)) continue;
+    report.fix(fmt::format("write `{}`", candidate), {{at, std::string(candidate)}});
+    return;
+  }
+}
 
 std::vector<ItemTokens> split_items(const Sources& sources, FileId file, TokenList tokens, Diagnostics& diags) {
   return Splitter(sources, file, std::move(tokens), diags).run();

@@ -17,4 +17,7 @@ struct ItemTokens {
 /// parsed alone, so that a mistake in one does not spread to the next. Reports what belongs to no item.
 [[nodiscard]] std::vector<ItemTokens> split_items(const Sources& sources, FileId file, TokenList tokens, Diagnostics& diags);
 
+/// Says that the word at `at` begins no item.
+void report_outside_item(Span at, const Sources& sources, Diagnostics& diags);
+
 }  // namespace pk

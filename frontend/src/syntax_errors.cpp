@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "split_items.h"
+
 namespace pk {
 namespace {
 
@@ -89,8 +91,7 @@ antlr4::Token* ErrorStrategy::recoverInline(antlr4::Parser* parser) { throw antl
 void ErrorStrategy::reportError(antlr4::Parser* parser, const antlr4::RecognitionException& e) {
   if (inErrorRecoveryMode(parser)) return;
   beginErrorCondition(parser);
-  any_ = true;
-  semicolon_missing_ = false;
+  semicolon_missing_ = block_expected_ = false;
   report(*parser, *e.getOffendingToken());
 }
 
@@ -100,9 +101,15 @@ void ErrorStrategy::recover(antlr4::Parser* parser, std::exception_ptr e) {
   switch (context.getRuleIndex()) {
     case PkParser::RuleStmt:
       if (!semicolon_missing_) skip_statement(*parser, start);
+      if (block_expected_ && parser->getCurrentToken()->getType() != PkParser::LBRACE) braces_lost_ = true;
       break;
-    case PkParser::RuleArm: skip_arm(*parser, start); break;
-    case PkParser::RuleBlock: return;   // its brace is missing
+    case PkParser::RuleArm:
+      skip_arm(*parser, start);
+      braces_lost_ = true;
+      break;
+    case PkParser::RuleBlock:
+      if (context.children.empty()) std::rethrow_exception(e);
+      return;   // the closing brace is missing
     case PkParser::RuleItem: case PkParser::RuleFile:
       while (parser->getCurrentToken()->getType() != antlr4::Token::EOF) parser->consume();
       break;
@@ -155,7 +162,6 @@ void ErrorStrategy::skip_arm(antlr4::Parser& parser, std::size_t start) {
 int ErrorStrategy::brace_depth(antlr4::Parser& parser, std::size_t token) {
   if (depths_.empty()) {
     auto& stream = *dynamic_cast<antlr4::BufferedTokenStream*>(parser.getTokenStream());
-    stream.fill();
     int depth = 0;
     for (const antlr4::Token* t : stream.getTokens()) {
       depths_.push_back(depth);
@@ -166,11 +172,32 @@ int ErrorStrategy::brace_depth(antlr4::Parser& parser, std::size_t token) {
   return token < depths_.size() ? depths_[token] : depths_.back();
 }
 
-bool ErrorStrategy::muted(const antlr4::Token& token) const {
-  const std::size_t index = token.getTokenIndex();
-  const auto range = std::lower_bound(brackets_.damage.begin(), brackets_.damage.end(), index,
-                                      [](const auto& r, std::size_t i) { return r.second < i; });
-  return range != brackets_.damage.end() && range->first <= index;
+void ErrorStrategy::finish(antlr4::Parser& parser) {
+  if (reported_) return;
+  for (const BracketDamage& damage : brackets_.damage) report_damage(parser, damage);
+}
+
+/// Whether the error at `token` comes from brackets; then that is what is reported, once.
+bool ErrorStrategy::report_brackets(antlr4::Parser& parser, std::size_t token) {
+  BracketDamage* damage = brackets_.find(token);
+  if (damage == nullptr) return false;
+  if (!damage->reported) report_damage(parser, *damage);
+  damage->reported = true;
+  if (parser.getTokenStream()->get(damage->culprit)->getType() == PkParser::LBRACE) braces_lost_ = true;
+  return true;
+}
+
+void ErrorStrategy::report_damage(antlr4::Parser& parser, const BracketDamage& damage) {
+  antlr4::TokenStream& tokens = *parser.getTokenStream();
+  const auto place = [&](std::size_t token) { return token_span(file_, *tokens.get(token)); };
+  const antlr4::Token& culprit = *tokens.get(damage.culprit);
+  if (culprit.getType() == PkParser::RPAREN || culprit.getType() == PkParser::RBRACKET || culprit.getType() == PkParser::RBRACE) {
+    auto report = diags_.report<diag::unmatched_bracket>(token_span(file_, culprit), culprit.getText());
+    if (damage.witness < tokens.size()) report.label(place(damage.witness), fmt::format("`{}` is still open", tokens.get(damage.witness)->getText()));
+    return;
+  }
+  diags_.report<diag::unclosed_bracket>(token_span(file_, culprit), culprit.getText())
+      .label(place(damage.witness), damage.last + 1 == tokens.size() ? "the item ends here" : "it should be closed before this");
 }
 
 IntervalSet ErrorStrategy::expected(antlr4::Parser& parser) const {
@@ -197,15 +224,27 @@ bool ErrorStrategy::report_missing_semicolon(const IntervalSet& wanted, const an
 }
 
 void ErrorStrategy::report(antlr4::Parser& parser, const antlr4::Token& token) {
-  // An `else` that begins a statement belongs to an `if` whose error is reported.
-  if (muted(token) || (token.getType() == PkParser::ELSE && reported_)) return;
+  const bool follows = reported_;
   reported_ = true;
+  // An `else` or an arm where a statement should begin belongs to something whose error is reported; so does text behind the item.
+  const bool orphan = token.getType() == PkParser::ELSE || token.getType() == PkParser::FATARROW ||
+                      parser.getContext()->getRuleIndex() == PkParser::RuleFile;
+  if (braces_lost_ || (follows && orphan)) return;
+  if (report_brackets(parser, token.getTokenIndex())) return;
   const IntervalSet wanted = expected(parser);
   const antlr4::Token* previous = token.getTokenIndex() > 0 ? parser.getTokenStream()->get(token.getTokenIndex() - 1) : nullptr;
+  if (parser.getContext()->getRuleIndex() == PkParser::RuleFile) {
+    report_outside_item(token_span(file_, token), sources_, diags_);
+    return;
+  }
   if (report_missing_semicolon(wanted, previous, token)) return;
   const bool at_end = token.getType() == antlr4::Token::EOF;
   const Span at = token_span(file_, at_end && previous != nullptr ? *previous : token);
   const std::string found = at_end ? "the end of the item" : fmt::format("`{}`", token.getText());
+  if (token.getType() == PkParser::LBRACE) braces_lost_ = true;
+  block_expected_ = has(wanted, PkParser::LBRACE) && !has(wanted, PkParser::LET);
+  // A block that is missing at the end of a line was forgotten with its brace.
+  if (block_expected_ && previous != nullptr && new_line_between(*previous, token)) braces_lost_ = true;
   const std::string words = describe(static_cast<PkParser&>(parser), wanted);
   diags_.report<diag::syntax_error>(at, words.empty() ? fmt::format("unexpected {}", found)
                                                       : fmt::format("expected {}, found {}", words, found));

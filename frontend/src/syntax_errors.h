@@ -12,10 +12,11 @@ namespace pk {
 /// but for a forgotten semicolon at the end of a line.
 class ErrorStrategy final : public antlr4::DefaultErrorStrategy {
  public:
-  ErrorStrategy(const Sources& sources, FileId file, const BracketCheck& brackets, Diagnostics& diags)
+  ErrorStrategy(const Sources& sources, FileId file, BracketCheck& brackets, Diagnostics& diags)
       : sources_(sources), file_(file), brackets_(brackets), diags_(diags) {}
 
-  [[nodiscard]] bool any() const { return any_; }
+  /// Reports brackets without partner of which the parser did not complain.
+  void finish(antlr4::Parser& parser);
 
   void sync(antlr4::Parser* parser) override;
   antlr4::Token* recoverInline(antlr4::Parser* parser) override;
@@ -24,7 +25,8 @@ class ErrorStrategy final : public antlr4::DefaultErrorStrategy {
 
  private:
   void report(antlr4::Parser& parser, const antlr4::Token& token);
-  [[nodiscard]] bool muted(const antlr4::Token& token) const;
+  bool report_brackets(antlr4::Parser& parser, std::size_t token);
+  void report_damage(antlr4::Parser& parser, const BracketDamage& damage);
   [[nodiscard]] antlr4::misc::IntervalSet expected(antlr4::Parser& parser) const;
   bool report_missing_semicolon(const antlr4::misc::IntervalSet& wanted, const antlr4::Token* previous, const antlr4::Token& token);
   [[nodiscard]] bool new_line_between(const antlr4::Token& a, const antlr4::Token& b) const;
@@ -34,10 +36,11 @@ class ErrorStrategy final : public antlr4::DefaultErrorStrategy {
 
   const Sources& sources_;
   FileId file_;
-  const BracketCheck& brackets_;
+  BracketCheck& brackets_;
   Diagnostics& diags_;
-  bool any_ = false;
-  bool reported_ = false;
+  bool reported_ = false;                           // an error of this item
+  bool block_expected_ = false;                     // by the last error
+  bool braces_lost_ = false;                        // a brace is missing: what follows in this item cannot be trusted
   bool semicolon_missing_ = false;                  // the last error was that: nothing to skip
   std::size_t synced_token_ = ~std::size_t{0};      // the token of the first sync() since it became the current one,
   std::size_t synced_state_ = 0;                    // and the parser's state and context then: what may follow is best seen there
