@@ -144,7 +144,8 @@ class Layout {
     if (is_comment(p)) return p.newlines > 0;
     if (p.is(Role::item_start) || p.is(Role::statement_start)) return true;
     if (p.is(Role::block_close)) return !previous.is(Role::block_open);
-    if (p.is(Role::item_block)) return state_.item_has_lines;
+    const bool clause = p.is(Role::clause_start) && state_.frames.size() == 1;
+    if (p.is(Role::item_block) || clause) return state_.item_has_lines || (clause && p.newlines > 0);
     if (p.is(Role::block_open)) return p.is(Role::loose_block) && p.newlines > 0;
     if (p.is(Role::list_close)) return p.newlines > 0 && top.opened_with_break;
     if (forced_[i]) return true;
@@ -201,8 +202,10 @@ class Layout {
     const Piece& p = pieces_[i];
     const Piece& previous = pieces_[i - 1];
     out_ += '\n';
+    const bool opens = previous.is(Role::block_open) || previous.is(Role::list_open) ||
+                       (i > 1 && previous.newlines == 0 && is_comment(previous) && pieces_[i - 2].is(Role::block_open));
     const bool separable = p.is(Role::item_start) || p.is(Role::statement_start) || p.is(Role::element_start) || is_comment(p);
-    if (p.newlines > 1 && separable && !previous.is(Role::block_open) && !previous.is(Role::list_open)) out_ += '\n';
+    if (p.newlines > 1 && separable && !opens) out_ += '\n';
     state_.item_has_lines = true;
     if (previous.is(Role::list_open)) {
       Frame& list = state_.frames.back();

@@ -4,9 +4,27 @@
 
 namespace pk {
 
+namespace {
+
+/// Makes strings of unterminated ones, which are reported and have swallowed the rest of their line. Returns whether there are.
+bool mend_strings(const TokenList& tokens) {
+  bool any = false;
+  for (const auto& token : tokens) {
+    if (token->getType() != grammar::PkLexer::UNTERMINATED_STRING) continue;
+    token->setType(grammar::PkLexer::STRING);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
 using antlr4::atn::PredictionMode;
 
-ParsedItem::ParsedItem(const Sources& sources, FileId file, TokenList tokens, Diagnostics& diags) {
+ParsedItem::ParsedItem(const Sources& sources, FileId file, TokenList tokens, Diagnostics& all_diags) {
+  Diagnostics unseen;
+  broken_ = mend_strings(tokens);
+  Diagnostics& diags = broken_ ? unseen : all_diags;
   BracketCheck brackets = check_brackets(sources, file, tokens, diags);
   if (brackets.too_deep) {
     broken_ = true;

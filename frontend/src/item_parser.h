@@ -12,7 +12,7 @@ namespace pk {
 /// The parse tree of one item, and what it points into.
 class ParsedItem {
  public:
-  ParsedItem(const Sources& sources, FileId file, TokenList tokens, Diagnostics& diags);
+  ParsedItem(const Sources& sources, FileId file, TokenList tokens, Diagnostics& all_diags);
   ParsedItem(const ParsedItem&) = delete;
   ParsedItem& operator=(const ParsedItem&) = delete;
 

@@ -79,7 +79,6 @@ bool Lexer::take(std::unique_ptr<Token>& token, Span& stray, Diagnostics& diags)
     case PkLexer::COMMENT_OPEN: return close_comment(*token, diags);
     case PkLexer::UNTERMINATED_STRING:
       diags.report<diag::unterminated>(at, "string").help("end it with `\"` on the same line");
-      token->setType(PkLexer::STRING);
       return true;
     case PkLexer::STRAY:
       if (stray.valid() && stray.end == at.begin) {

@@ -26,7 +26,7 @@ class Lexer {
     lexer_.removeErrorListeners();
   }
   /// The tokens of the file, comments included. Reports text that is no UTF-8, stray characters and unterminated strings and
-  /// comments, and leaves them out (of an unterminated string a string is left). Empty after text that is not UTF-8.
+  /// comments, and leaves them out, but for unterminated strings. Empty after text that is not UTF-8.
   [[nodiscard]] TokenList tokens(Diagnostics& diags);
 
  private:

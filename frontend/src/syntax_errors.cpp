@@ -210,6 +210,14 @@ bool ErrorStrategy::new_line_between(const antlr4::Token& a, const antlr4::Token
   return sources_.text(gap).find('\n') != std::string_view::npos;
 }
 
+/// Whether stray characters, which are reported, stand before `token`.
+bool ErrorStrategy::stray_between(const antlr4::Token* previous, const antlr4::Token& token) const {
+  if (previous == nullptr || token.getType() == antlr4::Token::EOF) return false;
+  const std::string_view gap = sources_.text(Span{file_, token_span(file_, *previous).end, token_span(file_, token).begin});
+  const std::size_t first = gap.find_first_not_of(" \t\r\n\f");
+  return first != std::string_view::npos && gap[first] != '/';
+}
+
 bool ErrorStrategy::report_missing_semicolon(const IntervalSet& wanted, const antlr4::Token* previous, const antlr4::Token& token) {
   const bool ended = token.getType() == antlr4::Token::EOF || token.getType() == PkParser::RBRACE;
   if (!has(wanted, PkParser::SEMI) || previous == nullptr || (!ended && !new_line_between(*previous, token))) return false;
@@ -230,9 +238,9 @@ void ErrorStrategy::report(antlr4::Parser& parser, const antlr4::Token& token) {
   const bool orphan = token.getType() == PkParser::ELSE || token.getType() == PkParser::FATARROW ||
                       parser.getContext()->getRuleIndex() == PkParser::RuleFile;
   if (braces_lost_ || (follows && orphan)) return;
-  if (report_brackets(parser, token.getTokenIndex())) return;
-  const IntervalSet wanted = expected(parser);
   const antlr4::Token* previous = token.getTokenIndex() > 0 ? parser.getTokenStream()->get(token.getTokenIndex() - 1) : nullptr;
+  if (stray_between(previous, token) || report_brackets(parser, token.getTokenIndex())) return;
+  const IntervalSet wanted = expected(parser);
   if (parser.getContext()->getRuleIndex() == PkParser::RuleFile) {
     report_outside_item(token_span(file_, token), sources_, diags_);
     return;

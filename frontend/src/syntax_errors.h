@@ -29,6 +29,7 @@ class ErrorStrategy final : public antlr4::DefaultErrorStrategy {
   void report_damage(antlr4::Parser& parser, const BracketDamage& damage);
   [[nodiscard]] antlr4::misc::IntervalSet expected(antlr4::Parser& parser) const;
   bool report_missing_semicolon(const antlr4::misc::IntervalSet& wanted, const antlr4::Token* previous, const antlr4::Token& token);
+  [[nodiscard]] bool stray_between(const antlr4::Token* previous, const antlr4::Token& token) const;
   [[nodiscard]] bool new_line_between(const antlr4::Token& a, const antlr4::Token& b) const;
   void skip_statement(antlr4::Parser& parser, std::size_t start);
   void skip_arm(antlr4::Parser& parser, std::size_t start);
