@@ -13,17 +13,28 @@ constexpr int max_else_ifs = 200;
 
 std::optional<BinaryOp> assigned_op(std::size_t token) {
   switch (token) {
-    case PkParser::PLUS_ASSIGN: return BinaryOp::add;
-    case PkParser::MINUS_ASSIGN: return BinaryOp::sub;
-    case PkParser::STAR_ASSIGN: return BinaryOp::mul;
-    case PkParser::SLASH_ASSIGN: return BinaryOp::div;
-    case PkParser::PERCENT_ASSIGN: return BinaryOp::rem;
-    case PkParser::SHL_ASSIGN: return BinaryOp::shl;
-    case PkParser::SHR_ASSIGN: return BinaryOp::shr;
-    case PkParser::AND_ASSIGN: return BinaryOp::bit_and;
-    case PkParser::OR_ASSIGN: return BinaryOp::bit_or;
-    case PkParser::XOR_ASSIGN: return BinaryOp::bit_xor;
-    default: return std::nullopt;
+    case PkParser::PLUS_ASSIGN:
+      return BinaryOp::add;
+    case PkParser::MINUS_ASSIGN:
+      return BinaryOp::sub;
+    case PkParser::STAR_ASSIGN:
+      return BinaryOp::mul;
+    case PkParser::SLASH_ASSIGN:
+      return BinaryOp::div;
+    case PkParser::PERCENT_ASSIGN:
+      return BinaryOp::rem;
+    case PkParser::SHL_ASSIGN:
+      return BinaryOp::shl;
+    case PkParser::SHR_ASSIGN:
+      return BinaryOp::shr;
+    case PkParser::AND_ASSIGN:
+      return BinaryOp::bit_and;
+    case PkParser::OR_ASSIGN:
+      return BinaryOp::bit_or;
+    case PkParser::XOR_ASSIGN:
+      return BinaryOp::bit_xor;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -59,7 +70,9 @@ class Builder : private ExprBuilder {
  private:
   // ---- items
 
-  Const constant(PkParser::ConstDeclContext* ctx) { return {name(ctx->ident()), optional_type(ctx->type()), expr(ctx->expr())}; }
+  Const constant(PkParser::ConstDeclContext* ctx) {
+    return {name(ctx->ident()), optional_type(ctx->type()), expr(ctx->expr())};
+  }
   std::vector<Axis> axes(const std::vector<PkParser::AxisContext*>& list) {
     std::vector<Axis> out;
     for (auto* a : list) {
@@ -78,7 +91,8 @@ class Builder : private ExprBuilder {
   }
   MeshItem mesh_item(PkParser::MeshDeclContext* ctx) {
     MeshItem item{name(ctx->ident()), {}, axes(ctx->axis())};
-    for (auto* p : ctx->meshParams() == nullptr ? std::vector<PkParser::MeshParamContext*>{} : ctx->meshParams()->meshParam()) {
+    for (auto* p :
+         ctx->meshParams() == nullptr ? std::vector<PkParser::MeshParamContext*>{} : ctx->meshParams()->meshParam()) {
       Param param{Mode::value, name(p->ident()), type(p->type()), {}, std::nullopt, span(p)};
       item.params.push_back(std::move(param));
     }
@@ -109,7 +123,8 @@ class Builder : private ExprBuilder {
     f.name = name(ctx->ident());
     f.generics = generics(ctx->generics());
     for (auto* p : ctx->fnParam()) {
-      f.params.push_back({mode(p->dirMode()), name(p->ident()), type(p->type()), attributes(p->attribute()), std::nullopt, span(p)});
+      f.params.push_back(
+          {mode(p->dirMode()), name(p->ident()), type(p->type()), attributes(p->attribute()), std::nullopt, span(p)});
     }
     f.result = optional_type(ctx->type());
     if (ctx->whereClause() != nullptr) f.where = exprs(ctx->whereClause()->expr());
@@ -149,7 +164,8 @@ class Builder : private ExprBuilder {
     } else if (auto* b = ctx->blockedGrid()) {
       BlockedGrid grid;
       grid.span = span(b);
-      for (auto* a : b->blockedAxis()) grid.axes.push_back({name(a->ident()), a->SEQUENTIAL() != nullptr, expr(a->expr()), span(a)});
+      for (auto* a : b->blockedAxis())
+        grid.axes.push_back({name(a->ident()), a->SEQUENTIAL() != nullptr, expr(a->expr()), span(a)});
       grid.attributes = attributes(b->attribute());
       if (b->scratch() != nullptr) grid.scratch = allocs(b->scratch()->alloc());
       k.blocked = std::move(grid);
@@ -182,7 +198,8 @@ class Builder : private ExprBuilder {
       if (e.size() > 2) loop.step = expr(e[2]);
       return tree_.add(Stmt{s, std::move(loop)});
     }
-    if (auto* c = dynamic_cast<PkParser::WhileStmtContext*>(ctx)) return tree_.add(Stmt{s, While{expr(c->expr()), block(c->block())}});
+    if (auto* c = dynamic_cast<PkParser::WhileStmtContext*>(ctx))
+      return tree_.add(Stmt{s, While{expr(c->expr()), block(c->block())}});
     if (dynamic_cast<PkParser::BreakStmtContext*>(ctx) != nullptr) return tree_.add(Stmt{s, Break{}});
     if (dynamic_cast<PkParser::ContinueStmtContext*>(ctx) != nullptr) return tree_.add(Stmt{s, Continue{}});
     if (auto* c = dynamic_cast<PkParser::ReturnStmtContext*>(ctx)) {
@@ -199,13 +216,15 @@ class Builder : private ExprBuilder {
     if (auto* c = dynamic_cast<PkParser::ExpectErrorStmtContext*>(ctx)) {
       return tree_.add(Stmt{s, ExpectError{expr(c->expr()), block(c->block())}});
     }
-    if (auto* c = dynamic_cast<PkParser::BlockStmtContext*>(ctx)) return tree_.add(Stmt{s, BlockStmt{block(c->block())}});
+    if (auto* c = dynamic_cast<PkParser::BlockStmtContext*>(ctx))
+      return tree_.add(Stmt{s, BlockStmt{block(c->block())}});
     if (auto* c = dynamic_cast<PkParser::ExprStmtContext*>(ctx)) {
       const auto parts = c->expr();
       const ExprId first = parts.empty() ? expr(nullptr) : expr(parts[0]);
       if (c->assignOp() == nullptr) return tree_.add(Stmt{s, ExprStmt{first}});
       const Span op_span = span(c->assignOp());
-      return tree_.add(Stmt{s, Assign{first, assigned_op(c->assignOp()->getStart()->getType()), op_span, expr(parts.size() > 1 ? parts[1] : nullptr)}});
+      return tree_.add(Stmt{s, Assign{first, assigned_op(c->assignOp()->getStart()->getType()), op_span,
+                                      expr(parts.size() > 1 ? parts[1] : nullptr)}});
     }
     return tree_.add(Stmt{s, ErrorStmt{}});
   }
@@ -221,7 +240,8 @@ class Builder : private ExprBuilder {
     parts.push_back({expr(ctx->expr()), block(ctx->block()), std::nullopt});
     for (auto* e : elses) {
       if (parts.back().otherwise) {
-        diags_.report<diag::syntax_error>(span(e->ELSE()), "this `else` comes after the last one").help("an `else` without `if` ends the chain");
+        diags_.report<diag::syntax_error>(span(e->ELSE()), "this `else` comes after the last one")
+            .help("an `else` without `if` ends the chain");
         break;
       }
       if (e->IF() != nullptr) {
@@ -273,7 +293,9 @@ class Builder : private ExprBuilder {
       std::vector<std::pair<ExprId, ExprId>> bounds;
       for (auto* range : r->pipeRange()) bounds.emplace_back(expr(range->expr(0)), expr(range->expr(1)));
       if (bounds.size() != variables.size() && !broken_) {
-        diags_.report<diag::syntax_error>(span(r), fmt::format("{} loop variables for {} ranges", variables.size(), bounds.size()))
+        diags_
+            .report<diag::syntax_error>(span(r),
+                                        fmt::format("{} loop variables for {} ranges", variables.size(), bounds.size()))
             .help("give each variable one range: `pipeline (i, k) in (0 .. a, 0 .. b)`");
       }
       for (std::size_t i = 0; i < variables.size() && i < bounds.size(); ++i) {
@@ -296,7 +318,8 @@ class Builder : private ExprBuilder {
       p.roles = std::move(roles);
     }
     for (auto* t : ctx->transfer()) {
-      p.transfers.push_back({t->STORE() != nullptr, name(t->ident()), expr(t->expr()), attributes(t->attribute()), span(t)});
+      p.transfers.push_back(
+          {t->STORE() != nullptr, name(t->ident()), expr(t->expr()), attributes(t->attribute()), span(t)});
     }
     p.compute_form = ctx->COMPUTE() != nullptr;
     p.body = block(ctx->block());
@@ -306,7 +329,8 @@ class Builder : private ExprBuilder {
 
 }  // namespace
 
-void build_item(const Sources& sources, Ast& tree, PkParser::ItemContext& item, std::string doc, bool broken, Diagnostics& diags) {
+void build_item(const Sources& sources, Ast& tree, PkParser::ItemContext& item, std::string doc, bool broken,
+                Diagnostics& diags) {
   Builder(sources, tree, broken, diags).item(item, std::move(doc));
 }
 

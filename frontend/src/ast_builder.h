@@ -9,7 +9,7 @@
 namespace pk {
 
 /// Appends the item to `tree`. Parts that did not parse are absent; the caller marks such items as broken.
-void build_item(const Sources& sources, ast::Ast& tree, grammar::PkParser::ItemContext& item, std::string doc, bool broken,
-                Diagnostics& diags);
+void build_item(const Sources& sources, ast::Ast& tree, grammar::PkParser::ItemContext& item, std::string doc,
+                bool broken, Diagnostics& diags);
 
 }  // namespace pk

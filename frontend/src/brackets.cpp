@@ -11,12 +11,17 @@ using grammar::PkLexer;
 bool is_open(std::size_t type) {
   return type == PkLexer::LPAREN || type == PkLexer::LBRACKET || type == PkLexer::LBRACE || type == PkLexer::LSET;
 }
-bool is_close(std::size_t type) { return type == PkLexer::RPAREN || type == PkLexer::RBRACKET || type == PkLexer::RBRACE; }
+bool is_close(std::size_t type) {
+  return type == PkLexer::RPAREN || type == PkLexer::RBRACKET || type == PkLexer::RBRACE;
+}
 bool matches(std::size_t open, std::size_t close) {
   switch (open) {
-    case PkLexer::LPAREN: return close == PkLexer::RPAREN;
-    case PkLexer::LBRACKET: return close == PkLexer::RBRACKET;
-    default: return close == PkLexer::RBRACE;
+    case PkLexer::LPAREN:
+      return close == PkLexer::RPAREN;
+    case PkLexer::LBRACKET:
+      return close == PkLexer::RBRACKET;
+    default:
+      return close == PkLexer::RBRACE;
   }
 }
 
@@ -51,18 +56,20 @@ class Brackets {
   };
   struct Open {
     std::size_t token;
-    bool block;   // a brace around statements: no other bracket contains a `;`
+    bool block;  // a brace around statements: no other bracket contains a `;`
     Line line;
   };
 
   struct GivenUp {
     std::size_t token;
-    std::size_t damage;   // index in check_.damage
+    std::size_t damage;  // index in check_.damage
   };
   static constexpr std::size_t none = ~std::size_t{0};
 
   [[nodiscard]] Span span(std::size_t token) const { return token_span(file_, *tokens_[token]); }
-  [[nodiscard]] std::size_t type(std::size_t token) const { return token < tokens_.size() ? tokens_[token]->getType() : antlr4::Token::EOF; }
+  [[nodiscard]] std::size_t type(std::size_t token) const {
+    return token < tokens_.size() ? tokens_[token]->getType() : antlr4::Token::EOF;
+  }
 
   void open(std::size_t type) {
     const bool brace = type == PkLexer::LBRACE;
@@ -82,10 +89,20 @@ class Brackets {
   [[nodiscard]] bool begins_set() const {
     if (at_ == 0) return false;
     switch (type(at_ - 1)) {
-      case PkLexer::LPAREN: case PkLexer::LBRACKET: case PkLexer::LSET: case PkLexer::RETURN: case PkLexer::DOTDOT:
-      case PkLexer::PLUSCOLON: case PkLexer::LANGLE: case PkLexer::IN: return true;
-      case PkLexer::COMMA: case PkLexer::COLON: return inside_list();
-      default: return type(at_ - 1) >= PkLexer::SHL_ASSIGN && type(at_ - 1) <= PkLexer::TILDE;   // operators
+      case PkLexer::LPAREN:
+      case PkLexer::LBRACKET:
+      case PkLexer::LSET:
+      case PkLexer::RETURN:
+      case PkLexer::DOTDOT:
+      case PkLexer::PLUSCOLON:
+      case PkLexer::LANGLE:
+      case PkLexer::IN:
+        return true;
+      case PkLexer::COMMA:
+      case PkLexer::COLON:
+        return inside_list();
+      default:
+        return type(at_ - 1) >= PkLexer::SHL_ASSIGN && type(at_ - 1) <= PkLexer::TILDE;  // operators
     }
   }
 
@@ -121,7 +138,8 @@ class Brackets {
   void give_up(std::size_t outermost) {
     const std::size_t first = open_[outermost].token;
     check_.damage.push_back({first, at_, first, at_});
-    for (std::size_t i = outermost; i < open_.size(); ++i) given_up_.push_back({open_[i].token, check_.damage.size() - 1});
+    for (std::size_t i = outermost; i < open_.size(); ++i)
+      given_up_.push_back({open_[i].token, check_.damage.size() - 1});
     open_.resize(outermost);
   }
   /// A bracket that was given up may be closed later all the same.
@@ -156,13 +174,15 @@ class Brackets {
       const std::size_t culprit = suspect_.value_or(outermost.token);
       check_.damage.push_back({culprit, end, culprit, end - 1});
     }
-    std::stable_sort(check_.damage.begin(), check_.damage.end(), [](const auto& a, const auto& b) { return a.last < b.last; });
+    std::stable_sort(check_.damage.begin(), check_.damage.end(),
+                     [](const auto& a, const auto& b) { return a.last < b.last; });
   }
 
   /// Whether the `<` at `i` is closed by a `>` before a `(`, with nothing in between that generics cannot have.
   [[nodiscard]] bool begins_generics(std::size_t i) const {
     if (i == 0) return false;
-    if (i > 1 && (type(i - 2) == PkLexer::KERNEL || type(i - 2) == PkLexer::FN || type(i - 2) == PkLexer::LAUNCH)) return true;
+    if (i > 1 && (type(i - 2) == PkLexer::KERNEL || type(i - 2) == PkLexer::FN || type(i - 2) == PkLexer::LAUNCH))
+      return true;
     if (type(i - 1) != PkLexer::ID && !(type(i - 1) >= PkLexer::ACC && type(i - 1) <= PkLexer::WG)) return false;
     int depth = 0;
     for (++i; i < tokens_.size(); ++i) {
@@ -173,9 +193,9 @@ class Brackets {
       if (depth > 0) continue;
       if (t == PkLexer::GT) return type(i + 1) == PkLexer::LPAREN;
       const bool allowed = t == PkLexer::COMMA || t == PkLexer::ASSIGN || t == PkLexer::DOT || t == PkLexer::RPAREN ||
-                           t == PkLexer::RBRACKET || (t >= PkLexer::PLUS && t <= PkLexer::PERCENT) || t == PkLexer::AS ||
-                           t == PkLexer::INT || t == PkLexer::FLOAT || t == PkLexer::ID || t == PkLexer::TRUE || t == PkLexer::FALSE ||
-                           (t >= PkLexer::ACC && t <= PkLexer::WG);
+                           t == PkLexer::RBRACKET || (t >= PkLexer::PLUS && t <= PkLexer::PERCENT) ||
+                           t == PkLexer::AS || t == PkLexer::INT || t == PkLexer::FLOAT || t == PkLexer::ID ||
+                           t == PkLexer::TRUE || t == PkLexer::FALSE || (t >= PkLexer::ACC && t <= PkLexer::WG);
       if (!allowed) return false;
     }
     return false;
@@ -188,7 +208,7 @@ class Brackets {
   BracketCheck check_;
   std::vector<Open> open_;
   std::vector<GivenUp> given_up_;
-  std::optional<std::size_t> suspect_;         // a brace that has probably no partner
+  std::optional<std::size_t> suspect_;  // a brace that has probably no partner
   std::size_t at_ = 0;
   Line line_;
 };
@@ -197,7 +217,8 @@ class Brackets {
 
 BracketDamage* BracketCheck::find(std::size_t token) {
   // Ranges seldom overlap; a few steps beyond the first candidate find what there is.
-  auto candidate = std::lower_bound(damage.begin(), damage.end(), token, [](const auto& d, std::size_t t) { return d.last < t; });
+  auto candidate =
+      std::lower_bound(damage.begin(), damage.end(), token, [](const auto& d, std::size_t t) { return d.last < t; });
   for (int steps = 0; candidate != damage.end() && steps < 8; ++candidate, ++steps) {
     if (candidate->first <= token) return &*candidate;
   }

@@ -14,24 +14,25 @@ namespace {
 struct BinaryRow {
   std::size_t token;
   BinaryOp op;
-  int binding;   ///< higher binds tighter; all are left-associative
+  int binding;  ///< higher binds tighter; all are left-associative
 };
 constexpr int comparison_binding = 3;
 constexpr BinaryRow binary_rows[] = {
-    {PkParser::OROR, BinaryOp::logical_or, 1},  {PkParser::ANDAND, BinaryOp::logical_and, 2},
-    {PkParser::EQ, BinaryOp::eq, 3},            {PkParser::NE, BinaryOp::ne, 3},
-    {PkParser::LT, BinaryOp::lt, 3},            {PkParser::LE, BinaryOp::le, 3},
-    {PkParser::GT, BinaryOp::gt, 3},            {PkParser::GE, BinaryOp::ge, 3},
-    {PkParser::OR, BinaryOp::bit_or, 4},        {PkParser::XOR, BinaryOp::bit_xor, 5},
-    {PkParser::AND, BinaryOp::bit_and, 6},      {PkParser::SHL, BinaryOp::shl, 7},
-    {PkParser::SHR, BinaryOp::shr, 7},          {PkParser::PLUS, BinaryOp::add, 8},
-    {PkParser::MINUS, BinaryOp::sub, 8},        {PkParser::STAR, BinaryOp::mul, 9},
-    {PkParser::SLASH, BinaryOp::div, 9},        {PkParser::PERCENT, BinaryOp::rem, 9},
+    {PkParser::OROR, BinaryOp::logical_or, 1}, {PkParser::ANDAND, BinaryOp::logical_and, 2},
+    {PkParser::EQ, BinaryOp::eq, 3},           {PkParser::NE, BinaryOp::ne, 3},
+    {PkParser::LT, BinaryOp::lt, 3},           {PkParser::LE, BinaryOp::le, 3},
+    {PkParser::GT, BinaryOp::gt, 3},           {PkParser::GE, BinaryOp::ge, 3},
+    {PkParser::OR, BinaryOp::bit_or, 4},       {PkParser::XOR, BinaryOp::bit_xor, 5},
+    {PkParser::AND, BinaryOp::bit_and, 6},     {PkParser::SHL, BinaryOp::shl, 7},
+    {PkParser::SHR, BinaryOp::shr, 7},         {PkParser::PLUS, BinaryOp::add, 8},
+    {PkParser::MINUS, BinaryOp::sub, 8},       {PkParser::STAR, BinaryOp::mul, 9},
+    {PkParser::SLASH, BinaryOp::div, 9},       {PkParser::PERCENT, BinaryOp::rem, 9},
 };
 
 /// The row of a token that the grammar accepts as a binary operator.
 const BinaryRow& binary_row(std::size_t token) {
-  const auto* row = std::find_if(std::begin(binary_rows), std::end(binary_rows), [&](const BinaryRow& r) { return r.token == token; });
+  const auto* row = std::find_if(std::begin(binary_rows), std::end(binary_rows),
+                                 [&](const BinaryRow& r) { return r.token == token; });
   PK_CHECK(row != std::end(binary_rows), "a binary operator without precedence");
   return *row;
 }
@@ -53,7 +54,9 @@ template <class Depth>
 struct ChildDepth {
   Depth depth;
   template <class Leaf>
-  int operator()(const Leaf&) const { return 0; }
+  int operator()(const Leaf&) const {
+    return 0;
+  }
   int operator()(const Unary& e) const { return depth(e.operand); }
   int operator()(const Binary& e) const { return std::max(depth(e.left), depth(e.right)); }
   int operator()(const Cast& e) const { return depth(e.operand); }
@@ -64,7 +67,9 @@ struct ChildDepth {
   }
   int operator()(const Member& e) const { return depth(e.base); }
   int operator()(const Peer& e) const { return std::max(depth(e.base), deepest(e.coordinates, depth)); }
-  int operator()(const Call& e) const { return std::max({depth(e.callee), deepest(e.generics, depth), deepest(e.args, depth)}); }
+  int operator()(const Call& e) const {
+    return std::max({depth(e.callee), deepest(e.generics, depth), deepest(e.args, depth)});
+  }
   int operator()(const Launch& e) const { return std::max(deepest(e.generics, depth), deepest(e.args, depth)); }
   int operator()(const Tuple& e) const { return deepest(e.elements, depth); }
   int operator()(const SetExpr& e) const { return deepest(e.elements, depth); }
@@ -141,9 +146,11 @@ ExprId ExprBuilder::sum(PkParser::SumContext* ctx) {
   return ctx == nullptr ? error_expr(nowhere_) : chain(ctx->operand(), ctx->sumOp()).id;
 }
 
-/// `operand (op operand)*` to a tree, by the table of precedence. Operators that still wait for their right side are on a stack.
+/// `operand (op operand)*` to a tree, by the table of precedence. Operators that still wait for their right side are on
+/// a stack.
 template <class Op>
-ExprBuilder::Value ExprBuilder::chain(const std::vector<PkParser::OperandContext*>& operands, const std::vector<Op*>& ops) {
+ExprBuilder::Value ExprBuilder::chain(const std::vector<PkParser::OperandContext*>& operands,
+                                      const std::vector<Op*>& ops) {
   if (operands.empty()) return error_value(nowhere_);
   struct Waiting {
     Value left;
@@ -153,8 +160,8 @@ ExprBuilder::Value ExprBuilder::chain(const std::vector<PkParser::OperandContext
   };
   std::vector<Waiting> waiting;
   Value right = operand(operands[0]);
-  bool is_comparison = false;    // `right` is a comparison without parentheses
-  bool chained = false;          // a chain of comparisons is reported
+  bool is_comparison = false;  // `right` is a comparison without parentheses
+  bool chained = false;        // a chain of comparisons is reported
   const auto combine_down_to = [&](int binding) {
     while (!waiting.empty() && waiting.back().row->binding >= binding) {
       const Waiting& w = waiting.back();
@@ -174,8 +181,8 @@ ExprBuilder::Value ExprBuilder::chain(const std::vector<PkParser::OperandContext
   return right;
 }
 
-ExprBuilder::Value ExprBuilder::combine(BinaryOp op, Span op_span, const Value& left, const Value& right, bool left_is_comparison,
-                                        bool& chained) {
+ExprBuilder::Value ExprBuilder::combine(BinaryOp op, Span op_span, const Value& left, const Value& right,
+                                        bool left_is_comparison, bool& chained) {
   const Span whole = cover(left.outer, right.outer);
   const bool comparison = op == BinaryOp::eq || op == BinaryOp::ne || (op >= BinaryOp::lt && op <= BinaryOp::ge);
   if (comparison && left_is_comparison) {
@@ -188,8 +195,9 @@ ExprBuilder::Value ExprBuilder::combine(BinaryOp op, Span op_span, const Value& 
 
 void ExprBuilder::report_comparison_chain(const Value& left, BinaryOp op, Span op_span, const Value& right) {
   const auto* first = std::get_if<Binary>(&tree_[left.id].node);
-  if (first == nullptr) return;   // too deep, reported
-  const bool equality = op == BinaryOp::eq || op == BinaryOp::ne || first->op == BinaryOp::eq || first->op == BinaryOp::ne;
+  if (first == nullptr) return;  // too deep, reported
+  const bool equality =
+      op == BinaryOp::eq || op == BinaryOp::ne || first->op == BinaryOp::eq || first->op == BinaryOp::ne;
   const std::string_view a = sources_.text(Span{tree_.file, left.outer.begin, first->op_span.begin});
   const std::string_view b = sources_.text(Span{tree_.file, first->op_span.end, left.outer.end});
   const auto trimmed = [](std::string_view s) {
@@ -211,7 +219,9 @@ ExprBuilder::Value ExprBuilder::operand(PkParser::OperandContext* ctx) {
     auto* token = dynamic_cast<antlr4::tree::TerminalNode*>(*child);
     if (token == nullptr || token->getSymbol()->getType() == PkParser::AS) continue;
     const std::size_t kind = token->getSymbol()->getType();
-    const UnaryOp op = kind == PkParser::MINUS ? UnaryOp::negate : kind == PkParser::NOT ? UnaryOp::logical_not : UnaryOp::bit_not;
+    const UnaryOp op = kind == PkParser::MINUS ? UnaryOp::negate
+                       : kind == PkParser::NOT ? UnaryOp::logical_not
+                                               : UnaryOp::bit_not;
     const Span whole = cover(span(token), value.outer);
     value = {make(whole, Unary{op, value.id}), whole};
   }
@@ -224,7 +234,9 @@ ExprBuilder::Value ExprBuilder::operand(PkParser::OperandContext* ctx) {
 
 ExprBuilder::Value ExprBuilder::launch(PkParser::LaunchContext* ctx) {
   const Span s = span(ctx);
-  return {make(s, Launch{name(ctx->ident()), generic_args(ctx->genericArgs()), args(ctx->args()), between(ctx->LPAREN(), ctx->RPAREN())}), s};
+  return {make(s, Launch{name(ctx->ident()), generic_args(ctx->genericArgs()), args(ctx->args()),
+                         between(ctx->LPAREN(), ctx->RPAREN())}),
+          s};
 }
 
 ExprBuilder::Value ExprBuilder::postfix(PkParser::PostfixContext* ctx) {
@@ -241,20 +253,23 @@ ExprBuilder::Value ExprBuilder::postfix(PkParser::PostfixContext* ctx) {
 }
 
 /// `took_next`: whether `next_index`, the brackets behind this suffix, belong to it.
-ExprBuilder::Value ExprBuilder::suffix(const Value& base, PkParser::SuffixContext* ctx, PkParser::IndexContext* next_index, bool& took_next) {
+ExprBuilder::Value ExprBuilder::suffix(const Value& base, PkParser::SuffixContext* ctx,
+                                       PkParser::IndexContext* next_index, bool& took_next) {
   const Span whole = cover(base.outer, span(ctx));
   if (auto* c = dynamic_cast<PkParser::MemberSuffixContext*>(ctx)) return member(base, c, next_index, took_next);
   if (auto* c = dynamic_cast<PkParser::IndexSuffixContext*>(ctx)) {
     return {make(whole, IndexExpr{base.id, indices(c->index()), false, span(c->index())}), whole};
   }
   if (auto* c = dynamic_cast<PkParser::CallSuffixContext*>(ctx)) {
-    return {make(whole, Call{base.id, generic_args(c->genericArgs()), args(c->args()), between(c->LPAREN(), c->RPAREN())}), whole};
+    return {
+        make(whole, Call{base.id, generic_args(c->genericArgs()), args(c->args()), between(c->LPAREN(), c->RPAREN())}),
+        whole};
   }
   return error_value(whole);
 }
 
-ExprBuilder::Value ExprBuilder::member(const Value& base, PkParser::MemberSuffixContext* ctx, PkParser::IndexContext* next_index,
-                                       bool& took_next) {
+ExprBuilder::Value ExprBuilder::member(const Value& base, PkParser::MemberSuffixContext* ctx,
+                                       PkParser::IndexContext* next_index, bool& took_next) {
   const Name word = name(ctx->ident());
   const Span own = cover(base.outer, span(ctx));
   if (word.text != "at" && word.text != "peer") return {make(own, Member{base.id, word}), own};
@@ -296,7 +311,8 @@ Index ExprBuilder::index(PkParser::IndexEntryContext* ctx) {
       index.second = parts.size() > 1 ? expr(parts[1]) : error_expr(index.span);
     }
     if (ctx->ASSIGN() != nullptr && !broken_) {
-      diags_.report<diag::syntax_error>(span(ctx->ASSIGN()), "expected `,` or `]`, found `=`").help("only `.peer[…]` names its axes");
+      diags_.report<diag::syntax_error>(span(ctx->ASSIGN()), "expected `,` or `]`, found `=`")
+          .help("only `.peer[…]` names its axes");
     }
   }
   return index;
@@ -309,7 +325,8 @@ std::vector<Arg> ExprBuilder::coordinates(PkParser::IndexContext* ctx) {
     const auto parts = e->expr();
     if (e->ASSIGN() == nullptr || parts.size() != 2) {
       if (broken_) continue;
-      diags_.report<diag::syntax_error>(span(e), "expected `axis = coordinate`").help("name the cluster axis: `x.peer[c = 1]`");
+      diags_.report<diag::syntax_error>(span(e), "expected `axis = coordinate`")
+          .help("name the cluster axis: `x.peer[c = 1]`");
       continue;
     }
     out.push_back({argument_name(expr(parts[0]), span(e->ASSIGN())), expr(parts[1])});
@@ -321,7 +338,9 @@ std::vector<Arg> ExprBuilder::coordinates(PkParser::IndexContext* ctx) {
 Name ExprBuilder::argument_name(ExprId left, Span assign) {
   if (const auto* named = std::get_if<NameExpr>(&tree_[left].node)) return named->name;
   const bool failed = broken_ || std::holds_alternative<ErrorExpr>(tree_[left].node);
-  if (!failed) diags_.report<diag::syntax_error>(span_of(left), "expected a name before `=`").label(assign, "this `=` gives a named argument");
+  if (!failed)
+    diags_.report<diag::syntax_error>(span_of(left), "expected a name before `=`")
+        .label(assign, "this `=` gives a named argument");
   return {};
 }
 
@@ -388,7 +407,8 @@ ExprId ExprBuilder::integer(Span s) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
   if (error == std::errc{} && end == digits.data() + digits.size()) return make(s, IntLiteral{value});
-  diags_.report<diag::malformed_literal>(s, digits.empty() ? "this number has no digits" : "this number does not fit 64 bits");
+  diags_.report<diag::malformed_literal>(
+      s, digits.empty() ? "this number has no digits" : "this number does not fit 64 bits");
   return error_expr(s);
 }
 
@@ -397,7 +417,8 @@ ExprId ExprBuilder::floating(Span s) {
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc{} && end == digits.data() + digits.size()) return make(s, FloatLiteral{value});
-  diags_.report<diag::malformed_literal>(s, "this number is too large or too small for a double").help("write `inf` or `0.0`");
+  diags_.report<diag::malformed_literal>(s, "this number is too large or too small for a double")
+      .help("write `inf` or `0.0`");
   return error_expr(s);
 }
 
@@ -405,17 +426,26 @@ ExprId ExprBuilder::string(Span s) {
   std::string value;
   std::string_view raw = sources_.text(s);
   raw.remove_prefix(1);
-  if (raw.ends_with('"')) raw.remove_suffix(1);   // absent where the string never ends
+  if (raw.ends_with('"')) raw.remove_suffix(1);  // absent where the string never ends
   for (std::size_t i = 0; i < raw.size(); ++i) {
     if (raw[i] != '\\' || i + 1 == raw.size()) {
       value += raw[i];
       continue;
     }
     switch (raw[++i]) {
-      case 'n': value += '\n'; break;
-      case 't': value += '\t'; break;
-      case '0': value += '\0'; break;
-      case '\\': case '"': value += raw[i]; break;
+      case 'n':
+        value += '\n';
+        break;
+      case 't':
+        value += '\t';
+        break;
+      case '0':
+        value += '\0';
+        break;
+      case '\\':
+      case '"':
+        value += raw[i];
+        break;
       default: {
         const auto at = static_cast<std::uint32_t>(s.begin + i);
         diags_.report<diag::malformed_literal>(Span{s.file, at, at + 2}, "unknown escape in a string")

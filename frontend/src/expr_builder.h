@@ -18,12 +18,17 @@ class ExprBuilder {
  public:
   using Parser = grammar::PkParser;
 
-  /// `broken`: the item has syntax errors, so that misplaced parts found here may follow from these and are not reported.
+  /// `broken`: the item has syntax errors, so that misplaced parts found here may follow from these and are not
+  /// reported.
   ExprBuilder(const Sources& sources, ast::Ast& tree, bool broken, Diagnostics& diags)
       : sources_(sources), tree_(tree), diags_(diags), nowhere_{tree.file, 0, 0}, broken_(broken) {}
 
-  [[nodiscard]] Span span(const antlr4::Token* token) const { return token == nullptr ? nowhere_ : token_span(tree_.file, *token); }
-  [[nodiscard]] Span span(antlr4::tree::TerminalNode* node) const { return node == nullptr ? nowhere_ : span(node->getSymbol()); }
+  [[nodiscard]] Span span(const antlr4::Token* token) const {
+    return token == nullptr ? nowhere_ : token_span(tree_.file, *token);
+  }
+  [[nodiscard]] Span span(antlr4::tree::TerminalNode* node) const {
+    return node == nullptr ? nowhere_ : span(node->getSymbol());
+  }
   [[nodiscard]] Span span(antlr4::ParserRuleContext* ctx) const;
   [[nodiscard]] Span between(antlr4::tree::TerminalNode* first, antlr4::tree::TerminalNode* last) const;
   [[nodiscard]] Span span_of(ast::ExprId id) const { return id.valid() ? tree_[id].span : nowhere_; }
@@ -59,7 +64,8 @@ class ExprBuilder {
 
   template <class Op>
   Value chain(const std::vector<Parser::OperandContext*>& operands, const std::vector<Op*>& ops);
-  Value combine(ast::BinaryOp op, Span op_span, const Value& left, const Value& right, bool left_is_comparison, bool& chained);
+  Value combine(ast::BinaryOp op, Span op_span, const Value& left, const Value& right, bool left_is_comparison,
+                bool& chained);
   void report_comparison_chain(const Value& left, ast::BinaryOp op, Span op_span, const Value& right);
 
   Value operand(Parser::OperandContext* ctx);
@@ -84,11 +90,11 @@ class ExprBuilder {
   const Sources& sources_;
   ast::Ast& tree_;
   Diagnostics& diags_;
-  Span nowhere_;                    // of what did not parse
+  Span nowhere_;  // of what did not parse
   bool broken_;
 
  private:
-  std::vector<int> depths_;         // depth of each expression of this item, from first_depth_ on
+  std::vector<int> depths_;  // depth of each expression of this item, from first_depth_ on
   std::uint32_t first_depth_ = 0;
   bool depth_reported_ = false;
 };

@@ -37,9 +37,11 @@ class Pieces {
     p.newlines = static_cast<unsigned>(std::count(before.begin(), before.end(), '\n'));
     p.gap = p.newlines == 0 ? static_cast<unsigned>(before.size()) : 0;
     const std::size_t line_end = before.rfind('\n');
-    p.column = line_end == std::string_view::npos ? column_ + code_points(before) : code_points(before.substr(line_end + 1));
+    p.column =
+        line_end == std::string_view::npos ? column_ + code_points(before) : code_points(before.substr(line_end + 1));
     const std::size_t own_line_end = p.text.rfind('\n');
-    column_ = own_line_end == std::string_view::npos ? p.column + p.width : code_points(p.text.substr(own_line_end + 1));
+    column_ =
+        own_line_end == std::string_view::npos ? p.column + p.width : code_points(p.text.substr(own_line_end + 1));
     indices_.emplace(begin, list_.size());
     list_.push_back(p);
     end_ = end;
@@ -54,8 +56,8 @@ class Pieces {
   std::string_view text_;
   std::vector<Piece> list_;
   std::unordered_map<std::size_t, std::size_t> indices_;  // of pieces, by their offset in the text
-  std::size_t end_ = 0;          // of the last piece,
-  unsigned column_ = 0;          // and the column behind it
+  std::size_t end_ = 0;                                   // of the last piece,
+  unsigned column_ = 0;                                   // and the column behind it
 };
 
 /// The pieces of `file` with their roles; none if the text has errors.
@@ -75,8 +77,9 @@ std::optional<Pieces> read_pieces(const Sources& sources, FileId file) {
 }
 
 bool same_pieces(const std::vector<Piece>& a, const std::vector<Piece>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Piece& x, const Piece& y) { return x.type == y.type && x.text == y.text && x.roles == y.roles; });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Piece& x, const Piece& y) {
+    return x.type == y.type && x.text == y.text && x.roles == y.roles;
+  });
 }
 
 }  // namespace

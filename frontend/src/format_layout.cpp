@@ -39,7 +39,7 @@ class Alignment {
 
  private:
   struct List {
-    std::size_t element = 0;             // where the current element starts
+    std::size_t element = 0;  // where the current element starts
     bool one_a_line = true;
     bool wanted = false;
     unsigned widest = 0;
@@ -95,17 +95,17 @@ class Layout {
   struct Frame {
     enum class Kind : std::uint8_t { block, inline_block, list };
     Kind kind = Kind::block;
-    unsigned indent = 0;         // of what stands inside
-    unsigned close_indent = 0;   // of the closing bracket
+    unsigned indent = 0;        // of what stands inside
+    unsigned close_indent = 0;  // of the closing bracket
     bool opened_with_break = false;
   };
   struct State {
     std::vector<Frame> frames{Frame{}};
     unsigned column = 0;
-    unsigned indent = 0;              // of this line
-    int shift = 0;                    // how far this line has moved
-    bool keeps_columns = false;       // this line is one of the author's
-    bool item_has_lines = false;      // the current item has more than one line
+    unsigned indent = 0;          // of this line
+    int shift = 0;                // how far this line has moved
+    bool keeps_columns = false;   // this line is one of the author's
+    bool item_has_lines = false;  // the current item has more than one line
   };
   /// A place in the current line where it may be broken.
   struct Candidate {
@@ -149,8 +149,8 @@ class Layout {
     if (p.is(Role::block_open)) return p.is(Role::loose_block) && p.newlines > 0;
     if (p.is(Role::list_close)) return p.newlines > 0 && top.opened_with_break;
     if (forced_[i]) return true;
-    const bool glued = p.is(Role::tight) || p.is(Role::tight_before) || p.type == PkLexer::COMMA || p.type == PkLexer::SEMI ||
-                       p.type == PkLexer::COLON || p.type == PkLexer::FATARROW ||
+    const bool glued = p.is(Role::tight) || p.is(Role::tight_before) || p.type == PkLexer::COMMA ||
+                       p.type == PkLexer::SEMI || p.type == PkLexer::COLON || p.type == PkLexer::FATARROW ||
                        (p.type == PkLexer::ELSE && previous.is(Role::block_close));
     return !glued && p.newlines > 0;
   }
@@ -165,13 +165,14 @@ class Layout {
     if (inline_depth_ > 0 || pieces_[i].type == PkLexer::LINE_COMMENT) return false;
     std::size_t end = i + 1;
     while (end < pieces_.size() && pieces_[end].newlines == 0 &&
-           (pieces_[end].is(Role::list_close) || pieces_[end].type == PkLexer::COMMA || pieces_[end].type == PkLexer::SEMI)) {
+           (pieces_[end].is(Role::list_close) || pieces_[end].type == PkLexer::COMMA ||
+            pieces_[end].type == PkLexer::SEMI)) {
       ++end;
     }
     return state_.column + padding_[i] + (widths_[end] - widths_[i]) > max_line_width;
   }
-  /// Goes back to the best place to break the current line: outside as many brackets as possible, and far right. Gives false
-  /// if there is none.
+  /// Goes back to the best place to break the current line: outside as many brackets as possible, and far right. Gives
+  /// false if there is none.
   bool retreat(std::size_t& i) {
     if (may_break(i)) candidates_.push_back({i, state_.frames.size(), out_.size(), state_});
     const auto best = std::min_element(candidates_.rbegin(), candidates_.rend(),
@@ -204,7 +205,8 @@ class Layout {
     out_ += '\n';
     const bool opens = previous.is(Role::block_open) || previous.is(Role::list_open) ||
                        (i > 1 && previous.newlines == 0 && is_comment(previous) && pieces_[i - 2].is(Role::block_open));
-    const bool separable = p.is(Role::item_start) || p.is(Role::statement_start) || p.is(Role::element_start) || is_comment(p);
+    const bool separable =
+        p.is(Role::item_start) || p.is(Role::statement_start) || p.is(Role::element_start) || is_comment(p);
     if (p.newlines > 1 && separable && !opens) out_ += '\n';
     state_.item_has_lines = true;
     if (previous.is(Role::list_open)) {
@@ -275,13 +277,13 @@ class Layout {
   const std::vector<Piece>& pieces_;
   std::vector<unsigned> padding_;
   std::vector<bool> forced_;
-  std::vector<unsigned> widths_;        // of the pieces before, on one line
-  std::vector<unsigned> lines_;         // line ends before
-  std::vector<std::size_t> matches_;    // of a brace that opens a block: the one that closes it
+  std::vector<unsigned> widths_;      // of the pieces before, on one line
+  std::vector<unsigned> lines_;       // line ends before
+  std::vector<std::size_t> matches_;  // of a brace that opens a block: the one that closes it
   std::string out_;
   State state_;
   std::vector<Candidate> candidates_;
-  int inline_depth_ = 0;                // blocks on one line around the current place
+  int inline_depth_ = 0;  // blocks on one line around the current place
 };
 
 }  // namespace

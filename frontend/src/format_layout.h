@@ -15,12 +15,12 @@ namespace pk {
 /// A token or a comment of the text to format.
 struct Piece {
   std::string_view text;
-  std::size_t type = 0;      ///< of grammar::PkLexer
+  std::size_t type = 0;  ///< of grammar::PkLexer
   Roles roles = 0;
-  unsigned width = 0;        ///< in code points
-  unsigned newlines = 0;     ///< line ends between the piece before and this one
-  unsigned gap = 0;          ///< spaces between the piece before, on the same line, and this one
-  unsigned column = 0;       ///< in the author's text
+  unsigned width = 0;     ///< in code points
+  unsigned newlines = 0;  ///< line ends between the piece before and this one
+  unsigned gap = 0;       ///< spaces between the piece before, on the same line, and this one
+  unsigned column = 0;    ///< in the author's text
   [[nodiscard]] bool is(Role role) const { return (roles & static_cast<Roles>(role)) != 0; }
 };
 

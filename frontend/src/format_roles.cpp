@@ -3,9 +3,9 @@
 namespace pk {
 namespace {
 
-using grammar::PkParser;
 using antlr4::ParserRuleContext;
 using antlr4::tree::TerminalNode;
+using grammar::PkParser;
 
 class RoleFinder {
  public:
@@ -41,17 +41,28 @@ class RoleFinder {
 
   /// Brackets that enclose lists: all but the braces of blocks.
   void bracket(ParserRuleContext& parent, TerminalNode& node) {
-    const bool block = parent.getRuleIndex() == PkParser::RuleBlock || dynamic_cast<PkParser::SpecializeStmtContext*>(&parent) != nullptr;
+    const bool block = parent.getRuleIndex() == PkParser::RuleBlock ||
+                       dynamic_cast<PkParser::SpecializeStmtContext*>(&parent) != nullptr;
     const bool roomy = parent.getRuleIndex() == PkParser::RuleAlloc;
     switch (node.getSymbol()->getType()) {
-      case PkParser::LBRACE: case PkParser::LSET: token(&node, block ? Role::block_open : Role::list_open); break;
-      case PkParser::RBRACE: token(&node, block ? Role::block_close : Role::list_close); break;
-      case PkParser::LPAREN: case PkParser::LBRACKET:
+      case PkParser::LBRACE:
+      case PkParser::LSET:
+        token(&node, block ? Role::block_open : Role::list_open);
+        break;
+      case PkParser::RBRACE:
+        token(&node, block ? Role::block_close : Role::list_close);
+        break;
+      case PkParser::LPAREN:
+      case PkParser::LBRACKET:
         token(&node, Role::list_open);
         if (!spaced_before(parent, node)) token(&node, Role::tight_before);
         return;
-      case PkParser::RPAREN: case PkParser::RBRACKET: token(&node, Role::list_close); return;
-      default: return;
+      case PkParser::RPAREN:
+      case PkParser::RBRACKET:
+        token(&node, Role::list_close);
+        return;
+      default:
+        return;
     }
     if (!block && roomy) token(&node, Role::roomy);
   }
@@ -59,19 +70,31 @@ class RoleFinder {
   static bool spaced_before(ParserRuleContext& parent, TerminalNode& node) {
     if (dynamic_cast<PkParser::ScopedStmtContext*>(&parent) != nullptr) return true;
     switch (parent.getRuleIndex()) {
-      case PkParser::RulePrimary: case PkParser::RulePattern: case PkParser::RulePipeRanges: case PkParser::RuleMeshDecl: return true;
-      case PkParser::RuleType: return node.getSymbol()->getType() == PkParser::LPAREN;
+      case PkParser::RulePrimary:
+      case PkParser::RulePattern:
+      case PkParser::RulePipeRanges:
+      case PkParser::RuleMeshDecl:
+        return true;
+      case PkParser::RuleType:
+        return node.getSymbol()->getType() == PkParser::LPAREN;
       case PkParser::RuleBlockSpec:
         return static_cast<PkParser::BlockSpecContext&>(parent).LBRACKET().back() == &node;
-      default: return false;
+      default:
+        return false;
     }
   }
 
   void rule(ParserRuleContext& ctx) {
     switch (ctx.getRuleIndex()) {
-      case PkParser::RuleFnDecl: function(static_cast<PkParser::FnDeclContext&>(ctx)); break;
-      case PkParser::RuleKernelDecl: kernel(static_cast<PkParser::KernelDeclContext&>(ctx)); break;
-      case PkParser::RuleTestDecl: item_body(static_cast<PkParser::TestDeclContext&>(ctx).block()); break;
+      case PkParser::RuleFnDecl:
+        function(static_cast<PkParser::FnDeclContext&>(ctx));
+        break;
+      case PkParser::RuleKernelDecl:
+        kernel(static_cast<PkParser::KernelDeclContext&>(ctx));
+        break;
+      case PkParser::RuleTestDecl:
+        item_body(static_cast<PkParser::TestDeclContext&>(ctx).block());
+        break;
       case PkParser::RuleFnParam: {
         auto& param = static_cast<PkParser::FnParamContext&>(ctx);
         parameter(param, param.dirMode(), param.ident());
@@ -96,12 +119,24 @@ class RoleFinder {
         angles(generics.LANGLE(), generics.GT());
         break;
       }
-      case PkParser::RuleIndexEntry: token(static_cast<PkParser::IndexEntryContext&>(ctx).COLON(), Role::tight); break;
-      case PkParser::RuleOperand: prefixes(ctx); break;
-      case PkParser::RuleBinaryOp: case PkParser::RuleSumOp: first(&ctx, Role::binary); break;
-      case PkParser::RuleStmt: statement(ctx); break;
-      case PkParser::RuleArm: first(&ctx, Role::statement_start); break;
-      default: break;
+      case PkParser::RuleIndexEntry:
+        token(static_cast<PkParser::IndexEntryContext&>(ctx).COLON(), Role::tight);
+        break;
+      case PkParser::RuleOperand:
+        prefixes(ctx);
+        break;
+      case PkParser::RuleBinaryOp:
+      case PkParser::RuleSumOp:
+        first(&ctx, Role::binary);
+        break;
+      case PkParser::RuleStmt:
+        statement(ctx);
+        break;
+      case PkParser::RuleArm:
+        first(&ctx, Role::statement_start);
+        break;
+      default:
+        break;
     }
   }
 
@@ -136,7 +171,8 @@ class RoleFinder {
     first(&ctx, Role::statement_start);
     if (auto* pipeline = dynamic_cast<PkParser::PipelineStmtContext*>(&ctx)) {
       token(pipeline->COMPUTE(), Role::clause_start);
-      if (pipeline->COMPUTE() == nullptr && pipeline->block() != nullptr) token(pipeline->block()->LBRACE(), Role::loose_block);
+      if (pipeline->COMPUTE() == nullptr && pipeline->block() != nullptr)
+        token(pipeline->block()->LBRACE(), Role::loose_block);
     }
   }
 
@@ -145,6 +181,8 @@ class RoleFinder {
 
 }  // namespace
 
-void find_roles(PkParser::ItemContext& item, const std::function<void(std::size_t, Role)>& mark) { RoleFinder(mark).item(item); }
+void find_roles(PkParser::ItemContext& item, const std::function<void(std::size_t, Role)>& mark) {
+  RoleFinder(mark).item(item);
+}
 
 }  // namespace pk

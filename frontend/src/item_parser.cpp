@@ -6,7 +6,8 @@ namespace pk {
 
 namespace {
 
-/// Makes strings of unterminated ones, which are reported and have swallowed the rest of their line. Returns whether there are.
+/// Makes strings of unterminated ones, which are reported and have swallowed the rest of their line. Returns whether
+/// there are.
 bool mend_strings(const TokenList& tokens) {
   bool any = false;
   for (const auto& token : tokens) {
@@ -30,7 +31,8 @@ ParsedItem::ParsedItem(const Sources& sources, FileId file, TokenList tokens, Di
     broken_ = true;
     return;
   }
-  std::vector<std::unique_ptr<antlr4::Token>> list(std::make_move_iterator(tokens.begin()), std::make_move_iterator(tokens.end()));
+  std::vector<std::unique_ptr<antlr4::Token>> list(std::make_move_iterator(tokens.begin()),
+                                                   std::make_move_iterator(tokens.end()));
   machine_.emplace(std::move(list));
   grammar::PkParser& parser = machine_->parser;
   auto& simulator = *parser.getInterpreter<antlr4::atn::ParserATNSimulator>();
@@ -42,7 +44,7 @@ ParsedItem::ParsedItem(const Sources& sources, FileId file, TokenList tokens, Di
     root_ = parser.file();
     return;
   } catch (const antlr4::ParseCancellationException&) {
-    machine_->stream.fill();   // reports look behind the error, too
+    machine_->stream.fill();  // reports look behind the error, too
     machine_->stream.seek(0);
   }
   const auto strategy = std::make_shared<ErrorStrategy>(sources, file, brackets, diags);

@@ -24,7 +24,8 @@ class ParsedItem {
  private:
   /// What parsing needs and the tree refers to.
   struct Machine {
-    explicit Machine(std::vector<std::unique_ptr<antlr4::Token>> tokens) : source(std::move(tokens)), stream(&source), parser(&stream) {}
+    explicit Machine(std::vector<std::unique_ptr<antlr4::Token>> tokens)
+        : source(std::move(tokens)), stream(&source), parser(&stream) {}
     antlr4::ListTokenSource source;
     antlr4::CommonTokenStream stream;
     grammar::PkParser parser;

@@ -30,7 +30,9 @@ bool check_encoding(const Sources& sources, FileId file, Diagnostics& diags) {
     if (length == 0) {
       const Span at{file, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1)};
       const auto byte = static_cast<unsigned char>(text[i]);
-      diags.report<diag::bad_encoding>(at, byte == 0 ? "it has a NUL byte" : fmt::format("byte 0x{:02x} is not UTF-8 here", byte))
+      diags
+          .report<diag::bad_encoding>(
+              at, byte == 0 ? "it has a NUL byte" : fmt::format("byte 0x{:02x} is not UTF-8 here", byte))
           .help("save the file as UTF-8 text");
       return false;
     }
@@ -76,7 +78,8 @@ bool Lexer::close_comment(Token& token, Diagnostics& diags) {
 bool Lexer::take(std::unique_ptr<Token>& token, Span& stray, Diagnostics& diags) {
   const Span at = token_span(file_, *token);
   switch (token->getType()) {
-    case PkLexer::COMMENT_OPEN: return close_comment(*token, diags);
+    case PkLexer::COMMENT_OPEN:
+      return close_comment(*token, diags);
     case PkLexer::UNTERMINATED_STRING:
       diags.report<diag::unterminated>(at, "string").help("end it with `\"` on the same line");
       return true;
@@ -87,7 +90,8 @@ bool Lexer::take(std::unique_ptr<Token>& token, Span& stray, Diagnostics& diags)
         stray = at;
       }
       return false;
-    default: return true;
+    default:
+      return true;
   }
 }
 

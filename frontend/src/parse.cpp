@@ -13,7 +13,8 @@ ast::Ast parse(const Sources& sources, FileId file, Diagnostics& diags) {
     Lexer lexer(sources, file);
     for (ItemTokens& item : split_items(sources, file, lexer.tokens(diags), diags)) {
       const ParsedItem parsed(sources, file, std::move(item.tokens), diags);
-      if (parsed.item() != nullptr) build_item(sources, tree, *parsed.item(), std::move(item.doc), parsed.broken(), diags);
+      if (parsed.item() != nullptr)
+        build_item(sources, tree, *parsed.item(), std::move(item.doc), parsed.broken(), diags);
     }
   } catch (const std::exception& e) {
     internal_error(__FILE__, __LINE__, e.what());

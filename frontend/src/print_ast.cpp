@@ -11,58 +11,86 @@ using namespace ast;
 
 std::string_view spelling(UnaryOp op) {
   switch (op) {
-    case UnaryOp::negate: return "-";
-    case UnaryOp::logical_not: return "!";
-    case UnaryOp::bit_not: return "~";
+    case UnaryOp::negate:
+      return "-";
+    case UnaryOp::logical_not:
+      return "!";
+    case UnaryOp::bit_not:
+      return "~";
   }
   return "?";
 }
 
 std::string_view spelling(BinaryOp op) {
   switch (op) {
-    case BinaryOp::add: return "+";
-    case BinaryOp::sub: return "-";
-    case BinaryOp::mul: return "*";
-    case BinaryOp::div: return "/";
-    case BinaryOp::rem: return "%";
-    case BinaryOp::shl: return "<<";
-    case BinaryOp::shr: return ">>";
-    case BinaryOp::bit_and: return "&";
-    case BinaryOp::bit_or: return "|";
-    case BinaryOp::bit_xor: return "^";
-    case BinaryOp::eq: return "==";
-    case BinaryOp::ne: return "!=";
-    case BinaryOp::lt: return "<";
-    case BinaryOp::le: return "<=";
-    case BinaryOp::gt: return ">";
-    case BinaryOp::ge: return ">=";
-    case BinaryOp::logical_and: return "&&";
-    case BinaryOp::logical_or: return "||";
+    case BinaryOp::add:
+      return "+";
+    case BinaryOp::sub:
+      return "-";
+    case BinaryOp::mul:
+      return "*";
+    case BinaryOp::div:
+      return "/";
+    case BinaryOp::rem:
+      return "%";
+    case BinaryOp::shl:
+      return "<<";
+    case BinaryOp::shr:
+      return ">>";
+    case BinaryOp::bit_and:
+      return "&";
+    case BinaryOp::bit_or:
+      return "|";
+    case BinaryOp::bit_xor:
+      return "^";
+    case BinaryOp::eq:
+      return "==";
+    case BinaryOp::ne:
+      return "!=";
+    case BinaryOp::lt:
+      return "<";
+    case BinaryOp::le:
+      return "<=";
+    case BinaryOp::gt:
+      return ">";
+    case BinaryOp::ge:
+      return ">=";
+    case BinaryOp::logical_and:
+      return "&&";
+    case BinaryOp::logical_or:
+      return "||";
   }
   return "?";
 }
 
 std::string_view spelling(Mode mode) {
   switch (mode) {
-    case Mode::value: return "";
-    case Mode::in: return "in ";
-    case Mode::out: return "out ";
-    case Mode::inout: return "inout ";
+    case Mode::value:
+      return "";
+    case Mode::in:
+      return "in ";
+    case Mode::out:
+      return "out ";
+    case Mode::inout:
+      return "inout ";
   }
   return "?";
 }
 
 std::string_view spelling(Axis::Kind kind) {
   switch (kind) {
-    case Axis::Kind::grid: return "grid";
-    case Axis::Kind::cluster: return "cluster";
-    case Axis::Kind::wg: return "wg";
+    case Axis::Kind::grid:
+      return "grid";
+    case Axis::Kind::cluster:
+      return "cluster";
+    case Axis::Kind::wg:
+      return "wg";
   }
   return "?";
 }
 
-/// Items and statements stand on lines of their own, indented by their depth; expressions and types stand within these lines,
-/// with every operation in parentheses, so that one sees how the text was understood.
+/// Items and statements stand on lines of their own, indented by their depth; expressions and types stand within these
+/// lines, with every operation in parentheses, so that one sees how the text was understood.
 class Printer {
  public:
   Printer(const Sources& sources, const Ast& tree) : sources_(sources), tree_(tree) {}
@@ -131,11 +159,22 @@ class Printer {
     out_ += '"';
     for (const char c : e.value) {
       switch (c) {
-        case '\n': out_ += "\\n"; break;
-        case '\t': out_ += "\\t"; break;
-        case '\0': out_ += "\\0"; break;
-        case '"': case '\\': out_ += '\\'; out_ += c; break;
-        default: out_ += c;
+        case '\n':
+          out_ += "\\n";
+          break;
+        case '\t':
+          out_ += "\\t";
+          break;
+        case '\0':
+          out_ += "\\0";
+          break;
+        case '"':
+        case '\\':
+          out_ += '\\';
+          out_ += c;
+          break;
+        default:
+          out_ += c;
       }
     }
     out_ += '"';
@@ -164,7 +203,9 @@ class Printer {
   }
   void index(const Index& i) {
     switch (i.kind) {
-      case Index::Kind::single: expr(i.first); return;
+      case Index::Kind::single:
+        expr(i.first);
+        return;
       case Index::Kind::range:
         if (i.first.valid()) expr(i.first);
         out_ += ':';
@@ -175,9 +216,15 @@ class Printer {
         out_ += " +: ";
         expr(i.second);
         return;
-      case Index::Kind::full: out_ += ':'; return;
-      case Index::Kind::ellipsis: out_ += "..."; return;
-      case Index::Kind::new_axis: out_ += "new"; return;
+      case Index::Kind::full:
+        out_ += ':';
+        return;
+      case Index::Kind::ellipsis:
+        out_ += "...";
+        return;
+      case Index::Kind::new_axis:
+        out_ += "new";
+        return;
     }
   }
   void node(const Member& e) {

@@ -60,7 +60,8 @@ class Splitter {
       open_.clear();
       after_ = After::nothing;
     } else if (after_ == After::nothing && complete()) {
-      // Text in the first column is a mistyped item. Elsewhere it rather belongs to the item before, which ends too early.
+      // Text in the first column is a mistyped item. Elsewhere it rather belongs to the item before, which ends too
+      // early.
       const bool own = items_.empty() || (starts_line() && !is_close(type));
       after_ = own ? After::foreign_text : After::own_text;
       if (own) report_outside_item(token_span(file_, *tokens_[at_]), sources_, diags_);
@@ -70,7 +71,9 @@ class Splitter {
     items_.back().tokens.push_back(std::move(tokens_[at_]));
   }
 
-  static bool is_close(std::size_t type) { return type == PkLexer::RPAREN || type == PkLexer::RBRACKET || type == PkLexer::RBRACE; }
+  static bool is_close(std::size_t type) {
+    return type == PkLexer::RPAREN || type == PkLexer::RBRACKET || type == PkLexer::RBRACE;
+  }
   /// Keeps open_ up to date: a `;` closes all but braces, a closing bracket what is in the way, if it has a partner.
   void bracket(std::size_t type) {
     const auto pop_to = [this](std::size_t open) {
@@ -80,14 +83,25 @@ class Splitter {
       if (!beyond_brace) open_.erase(partner.base() - 1, open_.end());
     };
     switch (type) {
-      case PkLexer::LPAREN: case PkLexer::LBRACKET: case PkLexer::LBRACE: open_.push_back(type); break;
-      case PkLexer::RPAREN: pop_to(PkLexer::LPAREN); break;
-      case PkLexer::RBRACKET: pop_to(PkLexer::LBRACKET); break;
-      case PkLexer::RBRACE: pop_to(PkLexer::LBRACE); break;
+      case PkLexer::LPAREN:
+      case PkLexer::LBRACKET:
+      case PkLexer::LBRACE:
+        open_.push_back(type);
+        break;
+      case PkLexer::RPAREN:
+        pop_to(PkLexer::LPAREN);
+        break;
+      case PkLexer::RBRACKET:
+        pop_to(PkLexer::LBRACKET);
+        break;
+      case PkLexer::RBRACE:
+        pop_to(PkLexer::LBRACE);
+        break;
       case PkLexer::SEMI:
         while (!open_.empty() && open_.back() != PkLexer::LBRACE) open_.pop_back();
         break;
-      default: break;
+      default:
+        break;
     }
   }
 
@@ -99,16 +113,23 @@ class Splitter {
   }
   [[nodiscard]] bool between_items() const { return after_ != After::nothing || complete(); }
 
-  /// Words that cannot be anything else begin an item outside brackets, and everywhere at the start of a line. The other ones
-  /// also stand within items.
+  /// Words that cannot be anything else begin an item outside brackets, and everywhere at the start of a line. The
+  /// other ones also stand within items.
   [[nodiscard]] bool begins_item(std::size_t type) const {
     const bool fresh_line = starts_line();
     const bool between = after_ == After::nothing ? complete() : fresh_line;
     switch (type) {
-      case PkLexer::KERNEL: case PkLexer::FN: case PkLexer::IMPORT: return between || fresh_line || (open_.empty() && after_ == After::nothing);
-      case PkLexer::CONST: return between;
-      case PkLexer::MESH: case PkLexer::TEST: return (between || fresh_line) && followed_by_name() && (between || !in_head());
-      default: return false;
+      case PkLexer::KERNEL:
+      case PkLexer::FN:
+      case PkLexer::IMPORT:
+        return between || fresh_line || (open_.empty() && after_ == After::nothing);
+      case PkLexer::CONST:
+        return between;
+      case PkLexer::MESH:
+      case PkLexer::TEST:
+        return (between || fresh_line) && followed_by_name() && (between || !in_head());
+      default:
+        return false;
     }
   }
   [[nodiscard]] bool starts_line() const {
@@ -116,9 +137,8 @@ class Splitter {
     return begin == 0 || text_[begin - 1] == '\n';
   }
   [[nodiscard]] bool followed_by_name() const {
-    const auto next = std::find_if(tokens_.begin() + static_cast<std::ptrdiff_t>(at_) + 1, tokens_.end(), [](const auto& t) {
-      return t->getChannel() == antlr4::Token::DEFAULT_CHANNEL;
-    });
+    const auto next = std::find_if(tokens_.begin() + static_cast<std::ptrdiff_t>(at_) + 1, tokens_.end(),
+                                   [](const auto& t) { return t->getChannel() == antlr4::Token::DEFAULT_CHANNEL; });
     if (next == tokens_.end()) return false;
     const char first = text_[(*next)->getStartIndex()];
     return first == '_' || (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');
@@ -137,7 +157,7 @@ class Splitter {
   std::vector<ItemTokens> items_;
   std::string doc_;
   std::size_t at_ = 0;
-  std::vector<std::size_t> open_;    // brackets of the current item
+  std::vector<std::size_t> open_;  // brackets of the current item
   /// Text behind the end of the current item.
   enum class After : std::uint8_t { nothing, own_text, foreign_text };
   After after_ = After::nothing;

@@ -26,11 +26,19 @@ std::string join(const std::vector<std::string>& words) {
 /// Tokens that go on with an expression that could as well end: not worth naming beside what must come.
 bool continues_expression(std::size_t type) {
   switch (type) {
-    case PkParser::DOT: case PkParser::LBRACKET: case PkParser::LPAREN: case PkParser::LANGLE: case PkParser::AS: return true;
-    default: return type >= PkParser::SHL && type <= PkParser::TILDE && type != PkParser::ASSIGN && type != PkParser::GT;
+    case PkParser::DOT:
+    case PkParser::LBRACKET:
+    case PkParser::LPAREN:
+    case PkParser::LANGLE:
+    case PkParser::AS:
+      return true;
+    default:
+      return type >= PkParser::SHL && type <= PkParser::TILDE && type != PkParser::ASSIGN && type != PkParser::GT;
   }
 }
-bool is_word(std::size_t type) { return type == PkParser::MESH || type == PkParser::TEST || (type >= PkParser::ACC && type <= PkParser::WG); }
+bool is_word(std::size_t type) {
+  return type == PkParser::MESH || type == PkParser::TEST || (type >= PkParser::ACC && type <= PkParser::WG);
+}
 
 /// What may stand at a place, in the words of a user.
 std::string describe(const PkParser& parser, const IntervalSet& wanted) {
@@ -55,7 +63,8 @@ std::string describe(const PkParser& parser, const IntervalSet& wanted) {
     if (operators && type == PkParser::GT && !has(wanted, PkParser::LAST_COMMA)) continue;
     if (type >= PkParser::SHL_ASSIGN && type <= PkParser::XOR_ASSIGN && type != PkParser::SHL) continue;
     const std::string literal = parser.getVocabulary().getLiteralName(type);
-    const bool keyword_expression = expression && !literal.empty() && literal.size() > 3 && literal[1] >= 'a' && literal[1] <= 'z';
+    const bool keyword_expression =
+        expression && !literal.empty() && literal.size() > 3 && literal[1] >= 'a' && literal[1] <= 'z';
     if (literal.empty() || keyword_expression) continue;
     out.push_back(fmt::format("`{}`", std::string_view(literal).substr(1, literal.size() - 2)));
   }
@@ -74,7 +83,8 @@ void ErrorStrategy::sync(antlr4::Parser* parser) {
     synced_context_ = parser->getContext();
   }
   if (parser->getContext()->getRuleIndex() != PkParser::RuleBlock) return;
-  // In a block, whatever begins no statement is skipped here: once the loop over statements is left there is no way back.
+  // In a block, whatever begins no statement is skipped here: once the loop over statements is left there is no way
+  // back.
   const antlr4::atn::ATN& atn = parser->getATN();
   const IntervalSet& next = atn.nextTokens(atn.states[parser->getState()]);
   const auto at_end = [&] { return parser->getCurrentToken()->getType() == antlr4::Token::EOF; };
@@ -109,18 +119,20 @@ void ErrorStrategy::recover(antlr4::Parser* parser, std::exception_ptr e) {
       break;
     case PkParser::RuleBlock:
       if (context.children.empty()) std::rethrow_exception(e);
-      return;   // the closing brace is missing
-    case PkParser::RuleItem: case PkParser::RuleFile:
+      return;  // the closing brace is missing
+    case PkParser::RuleItem:
+    case PkParser::RuleFile:
       while (parser->getCurrentToken()->getType() != antlr4::Token::EOF) parser->consume();
       break;
-    default: std::rethrow_exception(e);
+    default:
+      std::rethrow_exception(e);
   }
   semicolon_missing_ = false;
   endErrorCondition(parser);
 }
 
-/// Goes behind the statement that begins at token `start`: its semicolon, or before the block that belongs to it, which is read
-/// as a block of its own, or before the brace that ends the block around it.
+/// Goes behind the statement that begins at token `start`: its semicolon, or before the block that belongs to it, which
+/// is read as a block of its own, or before the brace that ends the block around it.
 void ErrorStrategy::skip_statement(antlr4::Parser& parser, std::size_t start) {
   const int depth = brace_depth(parser, start);
   const bool arms = parser.getTokenStream()->get(start)->getType() == PkParser::SPECIALIZE;
@@ -156,7 +168,9 @@ void ErrorStrategy::skip_arm(antlr4::Parser& parser, std::size_t start) {
     if (here == depth + 1) break;
   }
   parser.consume();
-  if (parser.getCurrentToken()->getType() == PkParser::COMMA || parser.getCurrentToken()->getType() == PkParser::LAST_COMMA) parser.consume();
+  if (parser.getCurrentToken()->getType() == PkParser::COMMA ||
+      parser.getCurrentToken()->getType() == PkParser::LAST_COMMA)
+    parser.consume();
 }
 
 int ErrorStrategy::brace_depth(antlr4::Parser& parser, std::size_t token) {
@@ -191,13 +205,16 @@ void ErrorStrategy::report_damage(antlr4::Parser& parser, const BracketDamage& d
   antlr4::TokenStream& tokens = *parser.getTokenStream();
   const auto place = [&](std::size_t token) { return token_span(file_, *tokens.get(token)); };
   const antlr4::Token& culprit = *tokens.get(damage.culprit);
-  if (culprit.getType() == PkParser::RPAREN || culprit.getType() == PkParser::RBRACKET || culprit.getType() == PkParser::RBRACE) {
+  if (culprit.getType() == PkParser::RPAREN || culprit.getType() == PkParser::RBRACKET ||
+      culprit.getType() == PkParser::RBRACE) {
     auto report = diags_.report<diag::unmatched_bracket>(token_span(file_, culprit), culprit.getText());
-    if (damage.witness < tokens.size()) report.label(place(damage.witness), fmt::format("`{}` is still open", tokens.get(damage.witness)->getText()));
+    if (damage.witness < tokens.size())
+      report.label(place(damage.witness), fmt::format("`{}` is still open", tokens.get(damage.witness)->getText()));
     return;
   }
   diags_.report<diag::unclosed_bracket>(token_span(file_, culprit), culprit.getText())
-      .label(place(damage.witness), damage.last + 1 == tokens.size() ? "the item ends here" : "it should be closed before this");
+      .label(place(damage.witness),
+             damage.last + 1 == tokens.size() ? "the item ends here" : "it should be closed before this");
 }
 
 IntervalSet ErrorStrategy::expected(antlr4::Parser& parser) const {
@@ -213,14 +230,17 @@ bool ErrorStrategy::new_line_between(const antlr4::Token& a, const antlr4::Token
 /// Whether stray characters, which are reported, stand before `token`.
 bool ErrorStrategy::stray_between(const antlr4::Token* previous, const antlr4::Token& token) const {
   if (previous == nullptr || token.getType() == antlr4::Token::EOF) return false;
-  const std::string_view gap = sources_.text(Span{file_, token_span(file_, *previous).end, token_span(file_, token).begin});
+  const std::string_view gap =
+      sources_.text(Span{file_, token_span(file_, *previous).end, token_span(file_, token).begin});
   const std::size_t first = gap.find_first_not_of(" \t\r\n\f");
   return first != std::string_view::npos && gap[first] != '/';
 }
 
-bool ErrorStrategy::report_missing_semicolon(const IntervalSet& wanted, const antlr4::Token* previous, const antlr4::Token& token) {
+bool ErrorStrategy::report_missing_semicolon(const IntervalSet& wanted, const antlr4::Token* previous,
+                                             const antlr4::Token& token) {
   const bool ended = token.getType() == antlr4::Token::EOF || token.getType() == PkParser::RBRACE;
-  if (!has(wanted, PkParser::SEMI) || previous == nullptr || (!ended && !new_line_between(*previous, token))) return false;
+  if (!has(wanted, PkParser::SEMI) || previous == nullptr || (!ended && !new_line_between(*previous, token)))
+    return false;
   const std::uint32_t end = token_span(file_, *previous).end;
   const std::string_view text = sources_.text(file_);
   const bool room = end < text.size() && text[end] != '\n' && text[end] != '\r';
@@ -234,11 +254,13 @@ bool ErrorStrategy::report_missing_semicolon(const IntervalSet& wanted, const an
 void ErrorStrategy::report(antlr4::Parser& parser, const antlr4::Token& token) {
   const bool follows = reported_;
   reported_ = true;
-  // An `else` or an arm where a statement should begin belongs to something whose error is reported; so does text behind the item.
+  // An `else` or an arm where a statement should begin belongs to something whose error is reported; so does text
+  // behind the item.
   const bool orphan = token.getType() == PkParser::ELSE || token.getType() == PkParser::FATARROW ||
                       parser.getContext()->getRuleIndex() == PkParser::RuleFile;
   if (braces_lost_ || (follows && orphan)) return;
-  const antlr4::Token* previous = token.getTokenIndex() > 0 ? parser.getTokenStream()->get(token.getTokenIndex() - 1) : nullptr;
+  const antlr4::Token* previous =
+      token.getTokenIndex() > 0 ? parser.getTokenStream()->get(token.getTokenIndex() - 1) : nullptr;
   if (stray_between(previous, token) || report_brackets(parser, token.getTokenIndex())) return;
   const IntervalSet wanted = expected(parser);
   if (parser.getContext()->getRuleIndex() == PkParser::RuleFile) {
@@ -254,8 +276,8 @@ void ErrorStrategy::report(antlr4::Parser& parser, const antlr4::Token& token) {
   // A block that is missing at the end of a line was forgotten with its brace.
   if (block_expected_ && previous != nullptr && new_line_between(*previous, token)) braces_lost_ = true;
   const std::string words = describe(static_cast<PkParser&>(parser), wanted);
-  diags_.report<diag::syntax_error>(at, words.empty() ? fmt::format("unexpected {}", found)
-                                                      : fmt::format("expected {}, found {}", words, found));
+  diags_.report<diag::syntax_error>(
+      at, words.empty() ? fmt::format("unexpected {}", found) : fmt::format("expected {}, found {}", words, found));
 }
 
 }  // namespace pk

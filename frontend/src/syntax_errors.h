@@ -7,9 +7,9 @@
 
 namespace pk {
 
-/// ANTLR's hooks for the second parse of an item, the one with errors. An exception leaves all rules up to the statement (or
-/// the arm, or the item) around the error; there the text is skipped up to the next statement. Nothing is guessed in between,
-/// but for a forgotten semicolon at the end of a line.
+/// ANTLR's hooks for the second parse of an item, the one with errors. An exception leaves all rules up to the
+/// statement (or the arm, or the item) around the error; there the text is skipped up to the next statement. Nothing is
+/// guessed in between, but for a forgotten semicolon at the end of a line.
 class ErrorStrategy final : public antlr4::DefaultErrorStrategy {
  public:
   ErrorStrategy(const Sources& sources, FileId file, BracketCheck& brackets, Diagnostics& diags)
@@ -28,7 +28,8 @@ class ErrorStrategy final : public antlr4::DefaultErrorStrategy {
   bool report_brackets(antlr4::Parser& parser, std::size_t token);
   void report_damage(antlr4::Parser& parser, const BracketDamage& damage);
   [[nodiscard]] antlr4::misc::IntervalSet expected(antlr4::Parser& parser) const;
-  bool report_missing_semicolon(const antlr4::misc::IntervalSet& wanted, const antlr4::Token* previous, const antlr4::Token& token);
+  bool report_missing_semicolon(const antlr4::misc::IntervalSet& wanted, const antlr4::Token* previous,
+                                const antlr4::Token& token);
   [[nodiscard]] bool stray_between(const antlr4::Token* previous, const antlr4::Token& token) const;
   [[nodiscard]] bool new_line_between(const antlr4::Token& a, const antlr4::Token& b) const;
   void skip_statement(antlr4::Parser& parser, std::size_t start);
@@ -39,14 +40,14 @@ class ErrorStrategy final : public antlr4::DefaultErrorStrategy {
   FileId file_;
   BracketCheck& brackets_;
   Diagnostics& diags_;
-  bool reported_ = false;                           // an error of this item
-  bool block_expected_ = false;                     // by the last error
-  bool braces_lost_ = false;                        // a brace is missing: what follows in this item cannot be trusted
-  bool semicolon_missing_ = false;                  // the last error was that: nothing to skip
-  std::size_t synced_token_ = ~std::size_t{0};      // the token of the first sync() since it became the current one,
-  std::size_t synced_state_ = 0;                    // and the parser's state and context then: what may follow is best seen there
+  bool reported_ = false;                       // an error of this item
+  bool block_expected_ = false;                 // by the last error
+  bool braces_lost_ = false;                    // a brace is missing: what follows in this item cannot be trusted
+  bool semicolon_missing_ = false;              // the last error was that: nothing to skip
+  std::size_t synced_token_ = ~std::size_t{0};  // the token of the first sync() since it became the current one,
+  std::size_t synced_state_ = 0;  // and the parser's state and context then: what may follow is best seen there
   antlr4::ParserRuleContext* synced_context_ = nullptr;
-  std::vector<int> depths_;                         // open braces before each token
+  std::vector<int> depths_;  // open braces before each token
 };
 
 }  // namespace pk

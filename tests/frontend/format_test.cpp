@@ -19,9 +19,10 @@ std::string format_twice(const std::string& text) {
 }  // namespace
 
 TEST_CASE("spaces and indentation follow from the syntax") {
-  CHECK(format_twice("kernel f < T:f16|bf16=bf16 > ( in x:T[ M,N ] ,n:i32 )where M%2==0 mesh( wg w : 2 ){\n"
-                     "let ( a,b )=launch g < 4 >( x )  ;\nif a<b&&! c{y [ i , lo : hi,s+:4,: ,... ]=- x.at [ 0 ]as f32>>2;}\n"
-                     "  for i in 0..4 step 2{\nsync( w,{ 0,1 } );\n}\n }\n") ==
+  CHECK(format_twice(
+            "kernel f < T:f16|bf16=bf16 > ( in x:T[ M,N ] ,n:i32 )where M%2==0 mesh( wg w : 2 ){\n"
+            "let ( a,b )=launch g < 4 >( x )  ;\nif a<b&&! c{y [ i , lo : hi,s+:4,: ,... ]=- x.at [ 0 ]as f32>>2;}\n"
+            "  for i in 0..4 step 2{\nsync( w,{ 0,1 } );\n}\n }\n") ==
         "kernel f<T: f16 | bf16 = bf16>(in x: T[M, N], n: i32) where M % 2 == 0 mesh(wg w: 2) {\n"
         "    let (a, b) = launch g<4>(x);\n"
         "    if a < b && !c { y[i, lo:hi, s +: 4, :, ...] = -x.at[0] as f32 >> 2; }\n"
@@ -82,7 +83,7 @@ kernel relay(in x: f32[8]) mesh Wide(4) {
 // End.
 )";
   std::string want = text;
-  want.erase(want.find("per k\n\n") + 6, 1);   // the one thing to change: a blank line at the start of a block
+  want.erase(want.find("per k\n\n") + 6, 1);  // the one thing to change: a blank line at the start of a block
   CHECK(format_twice(text) == want);
 }
 
@@ -105,9 +106,12 @@ TEST_CASE("what a line cannot hold is put on more of them") {
   CHECK(format_twice("test t { a(); b(); }") == "test t { a(); b(); }\n");
   CHECK(format_twice("test t {\na(); b(); }") == "test t {\n    a();\n    b();\n}\n");
   CHECK(format_twice("test t { a(); // x\n b(); }") == "test t {\n    a();  // x\n    b();\n}\n");
-  CHECK(format_twice("test t { } test u { }\r\n\r\n\r\n\r\ntest v { }\r\n") == "test t { }\ntest u { }\n\ntest v { }\n");
+  CHECK(format_twice("test t { } test u { }\r\n\r\n\r\n\r\ntest v { }\r\n") ==
+        "test t { }\ntest u { }\n\ntest v { }\n");
   CHECK(format_twice("") == "");
   CHECK(format_twice("// only a comment   ") == "// only a comment\n");
 }
 
-TEST_CASE("text with errors is not formatted") { CHECK(format("test t { x = ; }") == "error: the file has syntax errors"); }
+TEST_CASE("text with errors is not formatted") {
+  CHECK(format("test t { x = ; }") == "error: the file has syntax errors");
+}

@@ -50,7 +50,8 @@ TEST_CASE("literals") {
 TEST_CASE("words of the syntax are names where a name is expected") {
   CHECK(expression("load + store + step + block + at + wg + mesh + test") ==
         "(((((((load + store) + step) + block) + at) + wg) + mesh) + test)");
-  CHECK(Parsed("kernel f(in block: f32[N]) mesh(grid at: 1) { let step = 1; step = 2; fast = step; }").errors().empty());
+  CHECK(
+      Parsed("kernel f(in block: f32[N]) mesh(grid at: 1) { let step = 1; step = 2; fast = step; }").errors().empty());
 }
 
 TEST_CASE("a mesh axis parses without name and without size") {

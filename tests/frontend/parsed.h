@@ -15,7 +15,9 @@ struct Parsed {
   Diagnostics diags;
   ast::Ast tree;
 
-  explicit Parsed(std::string text) : file(sources.add("a.pk", std::move(text))), tree(parse(sources, file, diags)) { diags.sort(); }
+  explicit Parsed(std::string text) : file(sources.add("a.pk", std::move(text))), tree(parse(sources, file, diags)) {
+    diags.sort();
+  }
 
   /// "PK0101 3:7 message" of each diagnostic, in order.
   [[nodiscard]] std::vector<std::string> errors() const {

@@ -40,7 +40,8 @@ test relay_works {
 
 TEST_CASE("a forgotten semicolon is one error behind the statement, with a fix") {
   const Parsed p("test t {\n    let v = x * 2.0   // twice\n    y = v;\n    z = v\n}\n");
-  CHECK(p.errors() == Errors{"PK0101 2:20 expected `;` after this statement", "PK0101 4:10 expected `;` after this statement"});
+  CHECK(p.errors() ==
+        Errors{"PK0101 2:20 expected `;` after this statement", "PK0101 4:10 expected `;` after this statement"});
   const pk::Diagnostic& d = p.diags.all()[0];
   REQUIRE(d.fixes.size() == 1);
   CHECK(d.fixes[0].edits.at(0).text == ";");
@@ -49,7 +50,9 @@ TEST_CASE("a forgotten semicolon is one error behind the statement, with a fix")
 }
 
 TEST_CASE("each statement has its own error, and the rest of the tree stays") {
-  const Parsed p("test t {\n    let = 1;\n    x = (a + ;\n    for i in 0 . 4 { y = ; }\n    z = 1 2;\n    good = 1;\n}\ntest u { ok(); }\n");
+  const Parsed p(
+      "test t {\n    let = 1;\n    x = (a + ;\n    for i in 0 . 4 { y = ; }\n    z = 1 2;\n    good = 1;\n}\ntest u { "
+      "ok(); }\n");
   CHECK(p.errors() == Errors{"PK0101 2:9 expected a name or `(`, found `=`", "PK0105 3:9 this `(` is never closed",
                              "PK0101 4:18 expected a name, found `4`", "PK0101 4:26 expected an expression, found `;`",
                              "PK0101 5:11 expected `;`, found `2`"});
@@ -75,11 +78,13 @@ TEST_CASE("brackets without partner are one error each") {
   CHECK(errors_in_body("f(1; 2);").size() == 1);
   // The brace that is closed in the wrong column is the one without partner.
   CHECK(Parsed("test t {\n    if a {\n        x = 1;\n}\n").errors() == Errors{"PK0105 2:10 this `{` is never closed"});
-  CHECK(Parsed("test t {\n    x = 1;\n}\n}\ntest u { y(); }\n").errors() == Errors{"PK0106 4:1 `}` closes nothing that is open here"});
+  CHECK(Parsed("test t {\n    x = 1;\n}\n}\ntest u { y(); }\n").errors() ==
+        Errors{"PK0106 4:1 `}` closes nothing that is open here"});
 }
 
 TEST_CASE("a mistake in one item leaves the others alone") {
-  const Parsed p("kernal k() { }\nkernel a() mesh(grid b: 1) {\nkernel c() mesh(grid b: 1) { x = 1; }\nfoo\ntest t { }\n");
+  const Parsed p(
+      "kernal k() { }\nkernel a() mesh(grid b: 1) {\nkernel c() mesh(grid b: 1) { x = 1; }\nfoo\ntest t { }\n");
   CHECK(p.errors() == Errors{"PK0101 1:1 expected an item, found `kernal`", "PK0105 2:28 this `{` is never closed",
                              "PK0101 4:1 expected an item, found `foo`"});
   REQUIRE(p.tree.items.size() == 3);
@@ -94,7 +99,8 @@ TEST_CASE("faulty text is reported once and otherwise ignored") {
   CHECK(Parsed("test t { x = \"abc; }\n").errors() == Errors{"PK0104 1:14 this string never ends"});
   CHECK(Parsed("test t { }\n/* a /* b */\ntest u { }\n").errors() == Errors{"PK0104 2:1 this comment never ends"});
   CHECK(Parsed("test t { /* a /* b */ */ x(); }").errors().empty());
-  CHECK(Parsed(std::string("test t { x\0(); }", 16)).errors() == Errors{"PK0102 1:11 the file is not text that pk reads: it has a NUL byte"});
+  CHECK(Parsed(std::string("test t { x\0(); }", 16)).errors() ==
+        Errors{"PK0102 1:11 the file is not text that pk reads: it has a NUL byte"});
   CHECK(Parsed("test t { \xC3( }").errors().size() == 1);
   CHECK(Parsed("\xEF\xBB\xBFtest t { }").errors().size() <= 1);
 }

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include "pk/frontend/source.h"
+
+#include <catch2/catch.hpp>
 
 TEST_CASE("positions count code points, lines end where the file says") {
   pk::Sources sources;

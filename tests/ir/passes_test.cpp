@@ -1,8 +1,9 @@
 // What the shared passes make of small kernels, whole and in order, small enough to check by hand.
 
+#include "pk/ir/passes.h"
+
 #include <catch2/catch.hpp>
 
-#include "pk/ir/passes.h"
 #include "pk/ir/text.h"
 #include "support.h"
 

@@ -26,7 +26,8 @@ std::string parse_error(const std::string& text) {
 
 std::string with_body(const std::string& body, const std::string& mesh) {
   return "kernel @k dims(K)\n  (x: in f32[K, 128], n: value i32, y: out f32[K, 128])\n  mesh(" + mesh +
-         ") {\n  launch (%x: gmem f32[?, 128], %n: i32, %y: gmem f32[?, 128]) {\n    %c1 = constant {value_int = 1} : index\n"
+         ") {\n  launch (%x: gmem f32[?, 128], %n: i32, %y: gmem f32[?, 128]) {\n    %c1 = constant {value_int = 1} : "
+         "index\n"
          "    yield %c1\n  }\n  body (%x.1: gmem f32[?, 128], %n.1: i32, %y.1: gmem f32[?, 128]) {\n" +
          body + "  }\n}\n";
 }

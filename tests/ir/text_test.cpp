@@ -1,8 +1,9 @@
 // IR text is read back as it was written, for every form that instructions have.
 
+#include "pk/ir/text.h"
+
 #include <catch2/catch.hpp>
 
-#include "pk/ir/text.h"
 #include "support.h"
 
 using namespace pk::ir;
@@ -92,7 +93,8 @@ TEST_CASE("text that is no IR gets one report with its place") {
   CHECK(parse_error("") == "expected `kernel`, found `the end`");
   CHECK(parse_error(with_body("    frobnicate %n.1\n")) == "there is no operation `frobnicate`");
   CHECK(parse_error(with_body("    barrier_wait %nowhere\n")) == "`%nowhere` is not defined here");
-  CHECK(parse_error(with_body("    wgmma_wait {counts = 1}\n")) == "expected an attribute; there is no `counts`, found `=`");
+  CHECK(parse_error(with_body("    wgmma_wait {counts = 1}\n")) ==
+        "expected an attribute; there is no `counts`, found `=`");
   CHECK(parse_error(with_body("    %0 = neg %n.1 : f33\n")) == "expected an element type, found `f33`");
 }
 
@@ -100,6 +102,8 @@ TEST_CASE("deep nesting and cut text do not bring the reader down") {
   std::string deep;
   for (int i = 0; i < 5000; ++i) deep += "block {\n";
   CHECK_FALSE(parse_error(with_body(deep)).empty());
-  const std::string whole = with_body("    %0 = constant {value_int = 1} : index\n    print %0 {texts = [\"x\", \"y\"]}\n");
-  for (std::size_t length = 0; length + 2 < whole.size(); ++length) CHECK_FALSE(parse_error(whole.substr(0, length)).empty());
+  const std::string whole =
+      with_body("    %0 = constant {value_int = 1} : index\n    print %0 {texts = [\"x\", \"y\"]}\n");
+  for (std::size_t length = 0; length + 2 < whole.size(); ++length)
+    CHECK_FALSE(parse_error(whole.substr(0, length)).empty());
 }

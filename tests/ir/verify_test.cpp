@@ -43,13 +43,16 @@ TEST_CASE("values are visible in their region only") {
 TEST_CASE("terminators stand at the end, and in what they leave") {
   CHECK_THAT(problem("    break\n"), Contains("outside a loop"));
   CHECK_THAT(problem("    exit_block\n"), Contains("outside a block"));
-  CHECK_THAT(problem("    block {\n      exit_block\n      commit_smem\n    }\n"), Contains("a terminator ends its region"));
+  CHECK_THAT(problem("    block {\n      exit_block\n      commit_smem\n    }\n"),
+             Contains("a terminator ends its region"));
 }
 
 TEST_CASE("the allocation rules hold in IR made by hand") {
   const std::string smem = "      %s = alloc {name = \"s\"} : smem f32[128]\n";
   const std::string acc = "      %a = alloc {name = \"a\"} : acc f32[64, 64]\n";
-  const auto scope = [](const std::string& attrs, const std::string& body) { return "    scoped {" + attrs + "} {\n" + body + "    }\n"; };
+  const auto scope = [](const std::string& attrs, const std::string& body) {
+    return "    scoped {" + attrs + "} {\n" + body + "    }\n";
+  };
   CHECK(problem(scope("collective", smem), "wg w: 2").empty());
   CHECK(problem(scope("collective = false", acc), "wg w: 2").empty());
   CHECK(problem(scope("collective = false", smem)).empty());
@@ -57,11 +60,14 @@ TEST_CASE("the allocation rules hold in IR made by hand") {
   CHECK_THAT(problem(scope("collective", acc), "wg w: 2"), Contains("PK0302"));
   CHECK_THAT(problem(scope("collective", smem)), Contains("PK0304"));
   CHECK_THAT(problem("    block {\n" + smem + "    }\n"), Contains("an alloc stands at the start of a scoped region"));
-  CHECK_THAT(problem(scope("collective = false", "      commit_smem\n" + smem)), Contains("an alloc stands at the start"));
+  CHECK_THAT(problem(scope("collective = false", "      commit_smem\n" + smem)),
+             Contains("an alloc stands at the start"));
 }
 
 TEST_CASE("specialize has an arm for each thread") {
   CHECK(problem("    specialize {arms = [0, 1], registers = [0, 0]} {\n    } {\n    }\n", "wg w: 2").empty());
-  CHECK_THAT(problem("    specialize {arms = [0], registers = [0]} {\n    }\n", "wg w: 2"), Contains("an arm for each thread"));
-  CHECK_THAT(problem("    specialize {arms = [0, 2], registers = [0]} {\n    }\n", "wg w: 2"), Contains("arm 2 does not exist"));
+  CHECK_THAT(problem("    specialize {arms = [0], registers = [0]} {\n    }\n", "wg w: 2"),
+             Contains("an arm for each thread"));
+  CHECK_THAT(problem("    specialize {arms = [0, 2], registers = [0]} {\n    }\n", "wg w: 2"),
+             Contains("arm 2 does not exist"));
 }

@@ -37,18 +37,18 @@ enum class StoreKind : std::uint8_t {
 };
 
 struct Transfer {
-  std::size_t number = 0;             ///< place in the pipeline's list
+  std::size_t number = 0;  ///< place in the pipeline's list
   std::string name;
-  Value source;                       ///< the view, in the transfer region
-  Type block;                         ///< of the block in shared memory, one slot
+  Value source;  ///< the view, in the transfer region
+  Type block;    ///< of the block in shared memory, one slot
   Attrs attrs;
   Loc loc;
   bool store = false;
-  bool invariant = false;             ///< the view does not depend on the loop variables
+  bool invariant = false;  ///< the view does not depend on the loop variables
   bool load_back = false;
   StoreKind kind = StoreKind::every_step;
-  Value slots;                        ///< the allocation
-  Value run;                          ///< cell with the number of the current run (kind runs)
+  Value slots;  ///< the allocation
+  Value run;    ///< cell with the number of the current run (kind runs)
 };
 
 bool contains(const std::vector<Inst>& insts, Op op) {
@@ -130,7 +130,8 @@ class Expansion {
     std::vector<Value> varying = region.args;
     std::ranges::sort(varying);
     for (const Inst& inst : region.insts) {
-      const bool depends = std::ranges::any_of(inst.operands, [&](Value v) { return std::ranges::binary_search(varying, v); });
+      const bool depends =
+          std::ranges::any_of(inst.operands, [&](Value v) { return std::ranges::binary_search(varying, v); });
       if (!depends) continue;
       for (const Value v : inst.results) varying.insert(std::ranges::upper_bound(varying, v), v);
     }
@@ -144,13 +145,16 @@ class Expansion {
     }
   }
   [[nodiscard]] std::int64_t count(bool store, bool invariant) const {
-    return std::ranges::count_if(transfers_, [&](const Transfer& t) { return t.store == store && t.invariant == invariant; });
+    return std::ranges::count_if(transfers_,
+                                 [&](const Transfer& t) { return t.store == store && t.invariant == invariant; });
   }
   [[nodiscard]] std::int64_t count_stores(StoreKind kind) const {
     return std::ranges::count_if(transfers_, [&](const Transfer& t) { return t.store && t.kind == kind; });
   }
   [[nodiscard]] bool has_loads() const { return count(false, false) > 0; }
-  [[nodiscard]] bool has_stores() const { return std::ranges::any_of(transfers_, [](const Transfer& t) { return t.store; }); }
+  [[nodiscard]] bool has_stores() const {
+    return std::ranges::any_of(transfers_, [](const Transfer& t) { return t.store; });
+  }
   [[nodiscard]] std::int64_t prefetch() const { return stages_ - 1 - delay_; }
   /// Whether slots are given back through barriers. One thread alone knows by itself when it is done.
   [[nodiscard]] bool hands_back() const { return has_loads() && (!alone_ || !cluster_axes_.empty()); }
@@ -161,7 +165,8 @@ class Expansion {
   void step_count(Builder& b) {
     const Value zero = b.index(0);
     for (std::size_t i = 0; i + 1 < pipeline_.operands.size(); i += 2) {
-      const Value extent = b.index_op(Op::max, b.index_op(Op::sub, pipeline_.operands[i + 1], pipeline_.operands[i]), zero);
+      const Value extent =
+          b.index_op(Op::max, b.index_op(Op::sub, pipeline_.operands[i + 1], pipeline_.operands[i]), zero);
       extents_.push_back(extent);
       steps_ = steps_.valid() ? b.index_op(Op::mul, steps_, extent) : extent;
     }
@@ -212,11 +217,13 @@ class Expansion {
       for (const Attr pinned : {Attr::tiled, Attr::swizzle}) {
         if (const AttrValue* value = t.attrs.find(pinned)) attrs.set(pinned, *value);
       }
-      t.slots = b.emit(Op::alloc, {}, Type::ref(Space::smem, t.block.dtype, std::move(shape)), std::move(attrs), t.name);
+      t.slots =
+          b.emit(Op::alloc, {}, Type::ref(Space::smem, t.block.dtype, std::move(shape)), std::move(attrs), t.name);
     }
     if (has_loads()) full_ = barrier(b, "full", {stages_}, count(false, false));
     if (count(false, true) > 0) once_ = barrier(b, "fetched", {}, count(false, true));
-    if (std::ranges::any_of(transfers_, [](const Transfer& t) { return t.load_back; })) back_ = barrier(b, "loaded", {}, 1);
+    if (std::ranges::any_of(transfers_, [](const Transfer& t) { return t.load_back; }))
+      back_ = barrier(b, "loaded", {}, 1);
     if (!hands_back()) return;
     const auto consumers = static_cast<std::int64_t>(compute_.size());
     if (cluster_axes_.empty()) {
@@ -251,7 +258,8 @@ class Expansion {
     const Value slot = slot_number(b, t);
     const std::vector<Value> sources = views(b, t);
     const Value full = b.element(full_, slot);
-    each(false, false, [&](Transfer& load) { copy_in(b, load, sources[load.number], b.element(load.slots, slot), full); });
+    each(false, false,
+         [&](Transfer& load) { copy_in(b, load, sources[load.number], b.element(load.slots, slot), full); });
   }
   /// Starts the copies that do not depend on the step, if there is any step.
   void fetch_invariants(Builder& b) {
@@ -277,7 +285,8 @@ class Expansion {
   [[nodiscard]] Value is_thread(Builder& b, std::int64_t t) {
     Attrs attrs;
     attrs.set(Attr::axis, static_cast<std::int64_t>(kernel_.wg_axis()));
-    const Value w = b.emit(Op::coord, {}, Type::scalar(Dtype::index), std::move(attrs), kernel_.axes[static_cast<std::size_t>(kernel_.wg_axis())].name);
+    const Value w = b.emit(Op::coord, {}, Type::scalar(Dtype::index), std::move(attrs),
+                           kernel_.axes[static_cast<std::size_t>(kernel_.wg_axis())].name);
     return b.compare(Op::eq, w, b.index(t));
   }
 
@@ -308,9 +317,8 @@ class Expansion {
   }
   /// Waits until the slot of step `t` was given back, if it was used before.
   void await_empty(Builder& b, Value t) {
-    b.if_then(b.compare(Op::ge, t, b.index(stages_)), [&](Builder& then) {
-      then.push(Op::barrier_wait, {then.element(empty_, slot_number(then, t))});
-    });
+    b.if_then(b.compare(Op::ge, t, b.index(stages_)),
+              [&](Builder& then) { then.push(Op::barrier_wait, {then.element(empty_, slot_number(then, t))}); });
   }
   /// Waits for the last use of each slot: every completion of a barrier is awaited.
   void drain_empty(Builder& b) {
@@ -342,7 +350,8 @@ class Expansion {
     }
     Builder compute = b.into(regions[1]);
     body(compute);
-    std::vector<std::int64_t> registers{pipeline_.attrs.integer(Attr::memory_registers), pipeline_.attrs.integer(Attr::compute_registers)};
+    std::vector<std::int64_t> registers{pipeline_.attrs.integer(Attr::memory_registers),
+                                        pipeline_.attrs.integer(Attr::compute_registers)};
     if (others) registers.push_back(0);
     Attrs attrs;
     attrs.set(Attr::arms, arms);
@@ -367,7 +376,8 @@ class Expansion {
         Builder b(kernel_, loop, insts[i].loc);
         steps_loop(b, std::move(step));
         insts.erase(insts.begin() + static_cast<std::ptrdiff_t>(i));
-        insts.insert(insts.begin() + static_cast<std::ptrdiff_t>(i), std::make_move_iterator(loop.begin()), std::make_move_iterator(loop.end()));
+        insts.insert(insts.begin() + static_cast<std::ptrdiff_t>(i), std::make_move_iterator(loop.begin()),
+                     std::make_move_iterator(loop.end()));
         return true;
       }
       for (Region& region : insts[i].regions) {
@@ -410,7 +420,8 @@ class Expansion {
   [[nodiscard]] Value block_of(Builder& b, const Transfer& transfer, Value t) {
     if (single_slot(transfer)) return transfer.slots;
     Value number = t;
-    if (transfer.store && transfer.kind == StoreKind::runs) number = b.emit(Op::var_get, {transfer.run}, Type::scalar(Dtype::index));
+    if (transfer.store && transfer.kind == StoreKind::runs)
+      number = b.emit(Op::var_get, {transfer.run}, Type::scalar(Dtype::index));
     const Value block = b.element(transfer.slots, slot_number(b, number));
     kernel_.values[block.id].name = transfer.name;
     return block;
@@ -492,7 +503,8 @@ class Expansion {
     for (Transfer& store : transfers_) {
       if (!store.store || store.kind != StoreKind::runs) continue;
       const Value first = b.compare(Op::eq, t, b.index(0));
-      const Value fresh = b.emit(Op::bit_or, {first, moved(b, now[store.number], last[store.number])}, Type::scalar(Dtype::boolean));
+      const Value fresh =
+          b.emit(Op::bit_or, {first, moved(b, now[store.number], last[store.number])}, Type::scalar(Dtype::boolean));
       b.if_then(fresh, [&](Builder& then) {
         const Value run = then.emit(Op::var_get, {store.run}, Type::scalar(Dtype::index));
         then.push(Op::var_set, {store.run, then.index_op(Op::add, run, then.index(1))});
@@ -505,9 +517,8 @@ class Expansion {
   void once_loads_back(Builder& b) {
     for (Transfer& store : transfers_) {
       if (!store.store || store.kind != StoreKind::once || !store.load_back) continue;
-      b.if_then(b.compare(Op::gt, steps_, b.index(0)), [&](Builder& then) {
-        load_back(then, store, views(then, then.index(0))[store.number], store.slots);
-      });
+      b.if_then(b.compare(Op::gt, steps_, b.index(0)),
+                [&](Builder& then) { load_back(then, store, views(then, then.index(0))[store.number], store.slots); });
     }
   }
   void load_back(Builder& b, const Transfer& t, Value view, Value block) {
@@ -556,7 +567,8 @@ class Expansion {
     const std::vector<Value> then_views = views(b, next);
     for (Transfer& store : transfers_) {
       if (!store.store || store.kind != StoreKind::runs) continue;
-      const Value leaves = b.emit(Op::bit_or, {last_step, moved(b, now[store.number], then_views[store.number])}, Type::scalar(Dtype::boolean));
+      const Value leaves = b.emit(Op::bit_or, {last_step, moved(b, now[store.number], then_views[store.number])},
+                                  Type::scalar(Dtype::boolean));
       b.if_then(leaves, [&](Builder& then) {
         then.push(Op::commit_smem);
         copy_out(then, store, block_of(then, store, t), now[store.number], true);
@@ -573,7 +585,8 @@ class Expansion {
         in_storing_thread(then, [&](Builder& inner) {
           const std::vector<Value> targets = views(inner, inner.index(0));
           for (Transfer& store : transfers_) {
-            if (store.store && store.kind == StoreKind::once) copy_out(inner, store, store.slots, targets[store.number], true);
+            if (store.store && store.kind == StoreKind::once)
+              copy_out(inner, store, store.slots, targets[store.number], true);
           }
         });
       });
@@ -586,13 +599,13 @@ class Expansion {
   std::int64_t stages_ = 1;
   std::int64_t delay_ = 0;
   bool roles_ = false;
-  bool alone_ = false;                        // one thread does everything
+  bool alone_ = false;  // one thread does everything
   bool has_axis_ = false;
   bool uses_mma_ = false;
   std::int64_t threads_ = 1;
   std::int64_t memory_ = 0;
-  std::vector<std::int64_t> compute_;         // the threads that run the steps
-  std::vector<std::int64_t> cluster_axes_;    // of all multicast loads
+  std::vector<std::int64_t> compute_;       // the threads that run the steps
+  std::vector<std::int64_t> cluster_axes_;  // of all multicast loads
   std::vector<Transfer> transfers_;
   std::vector<Value> extents_;
   Value steps_;

@@ -6,13 +6,20 @@ namespace pk::ir {
 
 std::string_view spelling(Space space) {
   switch (space) {
-    case Space::gmem: return "gmem";
-    case Space::smem: return "smem";
-    case Space::acc: return "acc";
-    case Space::tmem: return "tmem";
-    case Space::barrier: return "barrier";
-    case Space::cluster_barrier: return "cluster_barrier";
-    case Space::semaphore: return "semaphore";
+    case Space::gmem:
+      return "gmem";
+    case Space::smem:
+      return "smem";
+    case Space::acc:
+      return "acc";
+    case Space::tmem:
+      return "tmem";
+    case Space::barrier:
+      return "barrier";
+    case Space::cluster_barrier:
+      return "cluster_barrier";
+    case Space::semaphore:
+      return "semaphore";
   }
   return "?";
 }

@@ -39,9 +39,12 @@ class Lexer {
       ++at_;
       return run(t, Token::Kind::value, 1);
     }
-    if (std::isdigit(static_cast<unsigned char>(c)) != 0 || (c == '-' && at_ + 1 < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at_ + 1])) != 0)) {
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0 ||
+        (c == '-' && at_ + 1 < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at_ + 1])) != 0)) {
       ++at_;
-      while (at_ < text_.size() && (word_char(text_[at_]) || ((text_[at_] == '-' || text_[at_] == '+') && text_[at_ - 1] == 'e'))) ++at_;
+      while (at_ < text_.size() &&
+             (word_char(text_[at_]) || ((text_[at_] == '-' || text_[at_] == '+') && text_[at_ - 1] == 'e')))
+        ++at_;
       return finish(t, Token::Kind::number, 0);
     }
     if (word_char(c)) return run(t, Token::Kind::word, 0);
@@ -89,7 +92,8 @@ std::optional<AttrInfo> find_attr(std::string_view name) {
 }
 
 std::optional<Space> find_space(std::string_view name) {
-  for (const Space s : {Space::gmem, Space::smem, Space::acc, Space::tmem, Space::barrier, Space::cluster_barrier, Space::semaphore}) {
+  for (const Space s :
+       {Space::gmem, Space::smem, Space::acc, Space::tmem, Space::barrier, Space::cluster_barrier, Space::semaphore}) {
     if (spelling(s) == name) return s;
   }
   return std::nullopt;
@@ -98,7 +102,10 @@ std::optional<Space> find_space(std::string_view name) {
 /// Recursive descent; the first mistake is reported and ends the parse. Nesting is limited.
 class Parser {
  public:
-  Parser(const Sources& sources, FileId file, Diagnostics& diags) : file_(file), diags_(diags), lexer_(sources.text(file)) { token_ = lexer_.next(); }
+  Parser(const Sources& sources, FileId file, Diagnostics& diags)
+      : file_(file), diags_(diags), lexer_(sources.text(file)) {
+    token_ = lexer_.next();
+  }
 
   std::optional<Kernel> run() {
     word("kernel");
@@ -142,7 +149,9 @@ class Parser {
     if (token_.kind != kind) fail(what);
     return take();
   }
-  [[nodiscard]] bool is(char c) const { return token_.kind == Token::Kind::sign && token_.text.size() == 1 && token_.text[0] == c; }
+  [[nodiscard]] bool is(char c) const {
+    return token_.kind == Token::Kind::sign && token_.text.size() == 1 && token_.text[0] == c;
+  }
   bool accept(char c) {
     if (!is(c)) return false;
     take();
@@ -335,17 +344,19 @@ class Parser {
       do types.push_back(type());
       while (!failed_ && accept(','));
       if (types.size() != results.size()) fail("one type for each result");
-      for (std::size_t i = 0; i < results.size() && i < types.size(); ++i) out.results.push_back(define(results[i], types[i]));
+      for (std::size_t i = 0; i < results.size() && i < types.size(); ++i)
+        out.results.push_back(define(results[i], types[i]));
     }
     return out;
   }
-  /// Behind an operation with regions, `{` may open its attributes or its first region: attributes are `word =`, `word,` or `word }`.
+  /// Behind an operation with regions, `{` may open its attributes or its first region: attributes are `word =`,
+  /// `word,` or `word }`.
   void region_or_attrs(Inst& out, int depth) {
     Lexer ahead = lexer_;
     const Token a = ahead.next();
     const Token b = ahead.next();
-    const bool attribute = token_.text == "{" && a.kind == Token::Kind::word && find_attr(a.text) && b.kind == Token::Kind::sign &&
-                           (b.text == "=" || b.text == "," || b.text == "}");
+    const bool attribute = token_.text == "{" && a.kind == Token::Kind::word && find_attr(a.text) &&
+                           b.kind == Token::Kind::sign && (b.text == "=" || b.text == "," || b.text == "}");
     if (attribute) {
       attrs(out.attrs);
     } else {
@@ -369,11 +380,16 @@ class Parser {
   }
   AttrValue attr_value(AttrKind kind) {
     switch (kind) {
-      case AttrKind::flag: return accept("true") || !accept("false");
-      case AttrKind::integer: return integer();
-      case AttrKind::real: return real();
-      case AttrKind::text: return unquoted(take(Token::Kind::text, "a string").text);
-      case AttrKind::dtype: return element();
+      case AttrKind::flag:
+        return accept("true") || !accept("false");
+      case AttrKind::integer:
+        return integer();
+      case AttrKind::real:
+        return real();
+      case AttrKind::text:
+        return unquoted(take(Token::Kind::text, "a string").text);
+      case AttrKind::dtype:
+        return element();
       case AttrKind::integers: {
         std::vector<std::int64_t> values;
         list('[', ']', [&] { values.push_back(integer()); });
@@ -406,6 +422,8 @@ class Parser {
 
 }  // namespace
 
-std::optional<Kernel> parse_kernel(const Sources& sources, FileId file, Diagnostics& diags) { return Parser(sources, file, diags).run(); }
+std::optional<Kernel> parse_kernel(const Sources& sources, FileId file, Diagnostics& diags) {
+  return Parser(sources, file, diags).run();
+}
 
 }  // namespace pk::ir

@@ -73,19 +73,26 @@ std::string attrs_text(const Attrs& attrs) {
 
 std::string_view mode_text(Mode mode) {
   switch (mode) {
-    case Mode::value: return "value";
-    case Mode::in: return "in";
-    case Mode::out: return "out";
-    case Mode::inout: return "inout";
+    case Mode::value:
+      return "value";
+    case Mode::in:
+      return "in";
+    case Mode::out:
+      return "out";
+    case Mode::inout:
+      return "inout";
   }
   return "?";
 }
 
 std::string_view axis_kind_text(MeshAxis::Kind kind) {
   switch (kind) {
-    case MeshAxis::Kind::grid: return "grid";
-    case MeshAxis::Kind::cluster: return "cluster";
-    case MeshAxis::Kind::wg: return "wg";
+    case MeshAxis::Kind::grid:
+      return "grid";
+    case MeshAxis::Kind::cluster:
+      return "cluster";
+    case MeshAxis::Kind::wg:
+      return "wg";
   }
   return "?";
 }
@@ -97,13 +104,18 @@ class Printer {
   std::string run() {
     out_ = fmt::format("kernel @{}", kernel_.name);
     if (!kernel_.bindings.empty()) {
-      out_ += fmt::format(" bind({})", joined(kernel_.bindings, [](const auto& b) { return fmt::format("{} = {}", b.first, quoted(b.second)); }));
+      out_ += fmt::format(" bind({})", joined(kernel_.bindings, [](const auto& b) {
+                            return fmt::format("{} = {}", b.first, quoted(b.second));
+                          }));
     }
-    if (!kernel_.dims.empty()) out_ += fmt::format(" dims({})", joined(kernel_.dims, [](const std::string& d) { return d; }));
+    if (!kernel_.dims.empty())
+      out_ += fmt::format(" dims({})", joined(kernel_.dims, [](const std::string& d) { return d; }));
     out_ += fmt::format("\n  ({})\n", joined(kernel_.params, [&](const Param& p) { return param(p); }));
-    out_ += fmt::format("  mesh({}){} {{\n", joined(kernel_.axes, [](const MeshAxis& a) {
-                          return fmt::format("{} {}: {}", axis_kind_text(a.kind), a.name, extent_text(a.size));
-                        }),
+    out_ += fmt::format("  mesh({}){} {{\n",
+                        joined(kernel_.axes,
+                               [](const MeshAxis& a) {
+                                 return fmt::format("{} {}: {}", axis_kind_text(a.kind), a.name, extent_text(a.size));
+                               }),
                         kernel_.nonportable_cluster ? " nonportable" : "");
     section("launch", kernel_.launch);
     section("body", kernel_.body);
@@ -117,7 +129,8 @@ class Printer {
  private:
   std::string param(const Param& p) const {
     if (!p.type.is_ref()) return fmt::format("{}: {} {}", p.name, mode_text(p.mode), print(p.type));
-    return fmt::format("{}: {} {}[{}]", p.name, mode_text(p.mode), spelling(p.type.dtype), joined(p.dims, [&](const ParamDim& d) {
+    return fmt::format("{}: {} {}[{}]", p.name, mode_text(p.mode), spelling(p.type.dtype),
+                       joined(p.dims, [&](const ParamDim& d) {
                          if (d.kind == ParamDim::Kind::constant) return std::to_string(d.value);
                          if (d.kind == ParamDim::Kind::computed) return fmt::format("= {}", d.value);
                          return kernel_.dims[static_cast<std::size_t>(d.value)];
@@ -147,7 +160,8 @@ class Printer {
   void name_constant(const Inst& inst) {
     const Value v = inst.results[0];
     const AttrValue* number = inst.attrs.find(Attr::value_int);
-    const bool plain = number != nullptr && kernel_.type(v) == Type::scalar(Dtype::index) && inst.attrs.integer(Attr::value_int) >= 0;
+    const bool plain =
+        number != nullptr && kernel_.type(v) == Type::scalar(Dtype::index) && inst.attrs.integer(Attr::value_int) >= 0;
     if (!plain || v.id >= names_.size() || !kernel_.values[v.id].name.empty()) return;
     const std::string base = fmt::format("c{}", inst.attrs.integer(Attr::value_int));
     std::string& n = names_[v.id] = base;
@@ -162,12 +176,15 @@ class Printer {
     out_ += info(inst.op).name;
     if (!inst.operands.empty()) out_ += " " + joined(inst.operands, [&](Value v) { return value(v); });
     out_ += attrs_text(inst.attrs);
-    if (!inst.results.empty()) out_ += fmt::format(" : {}", joined(inst.results, [&](Value v) { return print(kernel_.type(v)); }));
+    if (!inst.results.empty())
+      out_ += fmt::format(" : {}", joined(inst.results, [&](Value v) { return print(kernel_.type(v)); }));
   }
 
   void region_text(const Region& region, int indent) {
     if (!region.args.empty()) {
-      out_ += fmt::format(" ({})", joined(region.args, [&](Value v) { return fmt::format("{}: {}", value(v), print(kernel_.type(v))); }));
+      out_ += fmt::format(" ({})", joined(region.args, [&](Value v) {
+                            return fmt::format("{}: {}", value(v), print(kernel_.type(v)));
+                          }));
     }
     out_ += " {\n";
     for (const Inst& inst : region.insts) {
@@ -196,14 +213,21 @@ std::string print(const Shape& shape) { return fmt::format("[{}]", joined(shape,
 
 std::string print(const Type& type) {
   switch (type.kind) {
-    case Type::Kind::none: return "none";
-    case Type::Kind::scalar: return std::string(spelling(type.dtype));
-    case Type::Kind::tile: return fmt::format("{}{}", spelling(type.dtype), print(type.shape));
-    case Type::Kind::cell: return fmt::format("cell {}{}", spelling(type.dtype), type.shape.empty() ? std::string() : print(type.shape));
-    case Type::Kind::ref: break;
+    case Type::Kind::none:
+      return "none";
+    case Type::Kind::scalar:
+      return std::string(spelling(type.dtype));
+    case Type::Kind::tile:
+      return fmt::format("{}{}", spelling(type.dtype), print(type.shape));
+    case Type::Kind::cell:
+      return fmt::format("cell {}{}", spelling(type.dtype), type.shape.empty() ? std::string() : print(type.shape));
+    case Type::Kind::ref:
+      break;
   }
-  const bool elements = type.space == Space::gmem || type.space == Space::smem || type.space == Space::acc || type.space == Space::tmem;
-  return fmt::format("{}{}{}", spelling(type.space), elements ? fmt::format(" {}", spelling(type.dtype)) : std::string(), print(type.shape));
+  const bool elements =
+      type.space == Space::gmem || type.space == Space::smem || type.space == Space::acc || type.space == Space::tmem;
+  return fmt::format("{}{}{}", spelling(type.space),
+                     elements ? fmt::format(" {}", spelling(type.dtype)) : std::string(), print(type.shape));
 }
 
 std::string print(const Kernel& kernel) { return Printer(kernel).run(); }

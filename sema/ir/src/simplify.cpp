@@ -15,7 +15,8 @@ namespace {
 
 class Simplifier {
  public:
-  explicit Simplifier(Kernel& kernel) : kernel_(kernel), constants_(kernel.values.size()), uses_(kernel.values.size(), 0) {}
+  explicit Simplifier(Kernel& kernel)
+      : kernel_(kernel), constants_(kernel.values.size()), uses_(kernel.values.size(), 0) {}
 
   void run() {
     for (Region* region : {&kernel_.launch, &kernel_.body}) {
@@ -49,7 +50,8 @@ class Simplifier {
     if (!condition) return false;
     const std::size_t taken = condition->as_bool() ? 0 : 1;
     if (taken >= inst.regions.size()) return true;
-    const bool leaves = !inst.regions[taken].insts.empty() && info(inst.regions[taken].insts.back().op).cls == OpClass::terminator;
+    const bool leaves =
+        !inst.regions[taken].insts.empty() && info(inst.regions[taken].insts.back().op).cls == OpClass::terminator;
     if (leaves) return false;  // what follows would be unreachable
     for (Inst& inner : inst.regions[taken].insts) out.push_back(std::move(inner));
     return true;
@@ -58,8 +60,9 @@ class Simplifier {
   void fold(Inst& inst) {
     if (inst.op == Op::constant) {
       const Type& type = kernel_.type(inst.results[0]);
-      constants_[inst.results[0].id] = is_floating(type.dtype) ? Scalar::of_double(type.dtype, inst.attrs.real(Attr::value_float))
-                                                               : Scalar::of_int(type.dtype, inst.attrs.integer(Attr::value_int));
+      constants_[inst.results[0].id] = is_floating(type.dtype)
+                                           ? Scalar::of_double(type.dtype, inst.attrs.real(Attr::value_float))
+                                           : Scalar::of_int(type.dtype, inst.attrs.integer(Attr::value_int));
       return;
     }
     if (!is_elementwise(inst.op) || inst.results.size() != 1 || !kernel_.type(inst.results[0]).is_scalar()) return;
@@ -105,8 +108,10 @@ class Simplifier {
       std::string key = fmt::format("{} {}", static_cast<int>(inst.op), print(kernel_.type(inst.results[0])));
       for (const Value v : inst.operands) key += fmt::format(" {}", v.id);
       for (const auto& [attr, value] : inst.attrs.all()) {
-        if (const auto* integer = std::get_if<std::int64_t>(&value)) key += fmt::format(" {}={}", static_cast<int>(attr), *integer);
-        if (const auto* real = std::get_if<double>(&value)) key += fmt::format(" {}={:a}", static_cast<int>(attr), *real);
+        if (const auto* integer = std::get_if<std::int64_t>(&value))
+          key += fmt::format(" {}={}", static_cast<int>(attr), *integer);
+        if (const auto* real = std::get_if<double>(&value))
+          key += fmt::format(" {}={:a}", static_cast<int>(attr), *real);
       }
       const auto [at, fresh] = known_.emplace(key, inst.results[0]);
       if (fresh) {
@@ -120,7 +125,9 @@ class Simplifier {
   /// The operand that an integer scalar `x + 0`, `0 + x`, `x - 0`, `x * 1` or `1 * x` is, if it is one.
   [[nodiscard]] Value unchanged_operand(const Inst& inst) const {
     const bool add = inst.op == Op::add, mul = inst.op == Op::mul;
-    if ((!add && !mul && inst.op != Op::sub) || !kernel_.type(inst.results[0]).is_scalar() || !is_integer(kernel_.type(inst.results[0]).dtype)) return {};
+    if ((!add && !mul && inst.op != Op::sub) || !kernel_.type(inst.results[0]).is_scalar() ||
+        !is_integer(kernel_.type(inst.results[0]).dtype))
+      return {};
     const std::int64_t neutral = mul ? 1 : 0;
     const auto is_neutral = [&](Value v) { return constants_[v.id] && constants_[v.id]->as_int() == neutral; };
     if (is_neutral(inst.operands[1])) return inst.operands[0];
@@ -144,15 +151,32 @@ class Simplifier {
     if (row.effects != effect::none || !inst.regions.empty() || inst.results.empty()) return false;
     switch (row.cls) {
       case OpClass::binary: {
-        const bool divides = inst.op == Op::div || inst.op == Op::rem || inst.op == Op::floordiv || inst.op == Op::mod || inst.op == Op::cdiv;
+        const bool divides = inst.op == Op::div || inst.op == Op::rem || inst.op == Op::floordiv ||
+                             inst.op == Op::mod || inst.op == Op::cdiv;
         const auto& divisor = constants_[inst.operands[1].id];
         return !divides || is_floating(kernel_.type(inst.results[0]).dtype) || (divisor && divisor->as_int() > 0);
       }
-      case OpClass::constant: case OpClass::unary: case OpClass::predicate: case OpClass::comparison: case OpClass::ternary:
-      case OpClass::conversion: case OpClass::shape: case OpClass::reduction: case OpClass::scan: case OpClass::view:
+      case OpClass::constant:
+      case OpClass::unary:
+      case OpClass::predicate:
+      case OpClass::comparison:
+      case OpClass::ternary:
+      case OpClass::conversion:
+      case OpClass::shape:
+      case OpClass::reduction:
+      case OpClass::scan:
+      case OpClass::view:
         return true;
-      case OpClass::memory: case OpClass::scope: case OpClass::async: case OpClass::sync: case OpClass::mma: case OpClass::control:
-      case OpClass::terminator: case OpClass::pipeline: case OpClass::debug: case OpClass::launch:
+      case OpClass::memory:
+      case OpClass::scope:
+      case OpClass::async:
+      case OpClass::sync:
+      case OpClass::mma:
+      case OpClass::control:
+      case OpClass::terminator:
+      case OpClass::pipeline:
+      case OpClass::debug:
+      case OpClass::launch:
         return false;
     }
     return false;

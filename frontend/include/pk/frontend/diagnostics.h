@@ -42,13 +42,13 @@ struct Fix {
 };
 
 struct Diagnostic {
-  int code = 0;                  ///< printed as PK0307
+  int code = 0;  ///< printed as PK0307
   Severity severity = Severity::error;
-  std::string_view run_class;    ///< "race", "deadlock", …: run-time diagnostics only, else empty
-  std::string message;           ///< lower case, no full stop, names the user's own things in backticks
-  Span span;                     ///< primary; invalid when there is no place (a missing file)
-  std::string span_label;        ///< text under the carets; may be empty
-  std::vector<Label> labels;     ///< secondary places
+  std::string_view run_class;  ///< "race", "deadlock", …: run-time diagnostics only, else empty
+  std::string message;         ///< lower case, no full stop, names the user's own things in backticks
+  Span span;                   ///< primary; invalid when there is no place (a missing file)
+  std::string span_label;      ///< text under the carets; may be empty
+  std::vector<Label> labels;   ///< secondary places
   std::vector<std::string> notes;
   std::vector<std::string> help;
   std::vector<Fix> fixes;
@@ -81,21 +81,21 @@ consteval int count_holes(std::string_view text) {
 
 // PK_DIAG(code, name, severity, text): compile-time diagnostic.
 // PK_RUN_DIAG(code, name, severity, class, text): run-time diagnostic with its class.
-#define PK_DIAG(code_, name_, severity_, text_)                    \
-  struct name_ {                                                   \
-    static constexpr int code = code_;                             \
-    static constexpr Severity severity = Severity::severity_;      \
-    static constexpr std::string_view run_class{};                 \
-    static constexpr std::string_view text = text_;                \
-    static constexpr int holes = count_holes(text_);               \
+#define PK_DIAG(code_, name_, severity_, text_)               \
+  struct name_ {                                              \
+    static constexpr int code = code_;                        \
+    static constexpr Severity severity = Severity::severity_; \
+    static constexpr std::string_view run_class{};            \
+    static constexpr std::string_view text = text_;           \
+    static constexpr int holes = count_holes(text_);          \
   };
-#define PK_RUN_DIAG(code_, name_, severity_, class_, text_)        \
-  struct name_ {                                                   \
-    static constexpr int code = code_;                             \
-    static constexpr Severity severity = Severity::severity_;      \
-    static constexpr std::string_view run_class = class_;          \
-    static constexpr std::string_view text = text_;                \
-    static constexpr int holes = count_holes(text_);               \
+#define PK_RUN_DIAG(code_, name_, severity_, class_, text_)   \
+  struct name_ {                                              \
+    static constexpr int code = code_;                        \
+    static constexpr Severity severity = Severity::severity_; \
+    static constexpr std::string_view run_class = class_;     \
+    static constexpr std::string_view text = text_;           \
+    static constexpr int holes = count_holes(text_);          \
   };
 #include "pk/frontend/diagnostics/all.def"
 }  // namespace diag
@@ -117,7 +117,7 @@ template <class D, class... Args>
 class DiagnosticBuilder {
  public:
   explicit DiagnosticBuilder(Diagnostic* d) : d_(d) {}
-  DiagnosticBuilder& at(std::string text);                       ///< text under the primary carets
+  DiagnosticBuilder& at(std::string text);  ///< text under the primary carets
   DiagnosticBuilder& label(Span span, std::string message);
   DiagnosticBuilder& note(std::string text);
   DiagnosticBuilder& help(std::string text);
@@ -152,15 +152,15 @@ class Diagnostics {
 
 /// Stops with a report of a mistake in pk itself, in every build: what, where, and how to report it.
 [[noreturn]] void internal_error(const char* file, int line, std::string_view what);
-#define PK_CHECK(condition, what)                                                    \
-  do {                                                                               \
-    if (!(condition)) ::pk::internal_error(__FILE__, __LINE__, (what));              \
+#define PK_CHECK(condition, what)                                       \
+  do {                                                                  \
+    if (!(condition)) ::pk::internal_error(__FILE__, __LINE__, (what)); \
   } while (false)
 
 /// A value, or what went wrong outside the program (a file, the driver, a tool).
 struct Error {
-  int code = 0;          ///< a catalogue code, or 0
-  std::string message;   ///< what happened and to what
+  int code = 0;         ///< a catalogue code, or 0
+  std::string message;  ///< what happened and to what
 };
 
 template <class T>

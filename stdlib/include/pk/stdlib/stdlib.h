@@ -8,7 +8,6 @@
 
 namespace pk {
 
-
 /// The modules by name without `std.`: "math", "reduce", "schedule".
 [[nodiscard]] std::span<const EmbeddedText> stdlib_texts();
 

@@ -28,9 +28,9 @@ struct Options {
   bool check_bounds = true;  ///< bounds are checked in any case: the interpreter itself depends on them
   Schedule schedule = Schedule::fair;
   std::uint64_t seed = 0;
-  int worker_threads = 0;         ///< 0: one for each core; blocks run in parallel only when nothing can order them
-  std::uint64_t step_limit = 0;   ///< instructions a pk thread may run before it counts as a livelock; 0: none
-  std::function<void(std::string_view)> print;                 ///< receives what `print` prints; stdout when empty
+  int worker_threads = 0;        ///< 0: one for each core; blocks run in parallel only when nothing can order them
+  std::uint64_t step_limit = 0;  ///< instructions a pk thread may run before it counts as a livelock; 0: none
+  std::function<void(std::string_view)> print;  ///< receives what `print` prints; stdout when empty
   std::function<void(std::int64_t done, std::int64_t total)> progress;  ///< blocks done; may be empty
 };
 
@@ -39,18 +39,20 @@ struct Argument {
   void* data = nullptr;
   ir::Shape shape;
   std::uint64_t scalar_bits = 0;
-  bool initialised = true;        ///< false for `out` buffers: reading before writing is an error
+  bool initialised = true;  ///< false for `out` buffers: reading before writing is an error
 };
 
 /// A kernel made ready to run (flattened, slots assigned). Immutable; several threads may run it at once.
 class Program;
-struct ProgramDeleter { void operator()(const Program*) const; };
+struct ProgramDeleter {
+  void operator()(const Program*) const;
+};
 using ProgramPtr = std::unique_ptr<const Program, ProgramDeleter>;
 [[nodiscard]] ProgramPtr prepare(ir::Kernel kernel);
 
-/// Runs one launch with one argument for each parameter, in order. Run-time errors (PK09xx) go to `diags` with source spans, among them
-/// where clauses and dimensions that do not fit (PK0907, at `launch_span`). Returns whether the launch ended without
-/// error.
+/// Runs one launch with one argument for each parameter, in order. Run-time errors (PK09xx) go to `diags` with source
+/// spans, among them where clauses and dimensions that do not fit (PK0907, at `launch_span`). Returns whether the
+/// launch ended without error.
 bool run(const Program& program, const std::vector<Argument>& args, Span launch_span, const Options& options,
          Diagnostics& diags);
 

@@ -29,9 +29,9 @@ enum class Space : std::uint8_t { gmem, smem, acc, tmem, barrier, cluster_barrie
 struct Type {
   enum class Kind : std::uint8_t { none, scalar, tile, ref, cell };
   Kind kind = Kind::none;
-  Dtype dtype = Dtype::f32;     ///< meaningless for barriers and semaphores
-  Space space = Space::gmem;    ///< refs only
-  Shape shape;                  ///< tiles and refs (barriers: of the array); cells of tiles
+  Dtype dtype = Dtype::f32;   ///< meaningless for barriers and semaphores
+  Space space = Space::gmem;  ///< refs only
+  Shape shape;                ///< tiles and refs (barriers: of the array); cells of tiles
   friend bool operator==(const Type&, const Type&) = default;
 
   [[nodiscard]] static Type scalar(Dtype t) { return {Kind::scalar, t, Space::gmem, {}}; }
@@ -73,7 +73,8 @@ enum class Attr : std::uint8_t {
 #define PK_ATTR(name, kind, doc) name,
 #include "pk/ir/attrs.def"
 };
-using AttrValue = std::variant<bool, std::int64_t, double, std::string, Dtype, std::vector<std::int64_t>, std::vector<std::string>>;
+using AttrValue =
+    std::variant<bool, std::int64_t, double, std::string, Dtype, std::vector<std::int64_t>, std::vector<std::string>>;
 
 /// A small map, in order of key.
 class Attrs {
@@ -85,9 +86,9 @@ class Attrs {
   [[nodiscard]] bool flag(Attr key) const;
   [[nodiscard]] std::int64_t integer(Attr key, std::int64_t otherwise = 0) const;
   [[nodiscard]] double real(Attr key) const;
-  [[nodiscard]] std::string_view text(Attr key) const;                            ///< empty when absent
-  [[nodiscard]] const std::vector<std::int64_t>& integers(Attr key) const;        ///< empty when absent
-  [[nodiscard]] const std::vector<std::string>& texts(Attr key) const;            ///< empty when absent
+  [[nodiscard]] std::string_view text(Attr key) const;                      ///< empty when absent
+  [[nodiscard]] const std::vector<std::int64_t>& integers(Attr key) const;  ///< empty when absent
+  [[nodiscard]] const std::vector<std::string>& texts(Attr key) const;      ///< empty when absent
   [[nodiscard]] const std::vector<std::pair<Attr, AttrValue>>& all() const { return entries_; }
   friend bool operator==(const Attrs&, const Attrs&) = default;
 
@@ -127,7 +128,7 @@ struct ParamDim {
 struct Param {
   std::string name;
   Mode mode = Mode::in;
-  Type type;                   ///< scalar, or a gmem ref
+  Type type;  ///< scalar, or a gmem ref
   std::vector<ParamDim> dims;
   Span span;
 };
@@ -136,7 +137,7 @@ struct MeshAxis {
   enum class Kind : std::uint8_t { grid, cluster, wg };
   Kind kind = Kind::grid;
   std::string name;
-  std::int64_t size = 0;       ///< static size, or dynamic_extent for grid axes sized at launch
+  std::int64_t size = 0;  ///< static size, or dynamic_extent for grid axes sized at launch
   Span span;
 };
 
@@ -147,14 +148,14 @@ struct Kernel {
   std::string name;
   std::vector<std::pair<std::string, std::string>> bindings;  ///< generics and their values, for people
   std::vector<Param> params;
-  std::vector<std::string> dims;                              ///< run-time dimensions, bound from arguments
+  std::vector<std::string> dims;  ///< run-time dimensions, bound from arguments
   std::vector<MeshAxis> axes;
   bool nonportable_cluster = false;
   Region launch;
   Region body;
   std::vector<ValueInfo> values;
   std::vector<CallSite> calls;
-  Span span;                                                  ///< of the kernel's name
+  Span span;  ///< of the kernel's name
 
   [[nodiscard]] const Type& type(Value v) const { return values[v.id].type; }
   Value new_value(Type type, std::string hint = {}) {
@@ -169,7 +170,9 @@ struct Kernel {
     return -1;
   }
   /// pk threads a block: the wg axis's size, or 1.
-  [[nodiscard]] std::int64_t thread_count() const { return wg_axis() < 0 ? 1 : axes[static_cast<std::size_t>(wg_axis())].size; }
+  [[nodiscard]] std::int64_t thread_count() const {
+    return wg_axis() < 0 ? 1 : axes[static_cast<std::size_t>(wg_axis())].size;
+  }
   /// Blocks a cluster.
   [[nodiscard]] std::int64_t cluster_size() const {
     std::int64_t n = 1;

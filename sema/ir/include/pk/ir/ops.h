@@ -14,8 +14,27 @@ enum class Op : std::uint16_t {
 };
 
 enum class OpClass : std::uint8_t {
-  constant, unary, predicate, binary, comparison, ternary, conversion, shape, reduction, scan, view, memory, scope, async,
-  sync, mma, control, terminator, pipeline, debug, launch
+  constant,
+  unary,
+  predicate,
+  binary,
+  comparison,
+  ternary,
+  conversion,
+  shape,
+  reduction,
+  scan,
+  view,
+  memory,
+  scope,
+  async,
+  sync,
+  mma,
+  control,
+  terminator,
+  pipeline,
+  debug,
+  launch
 };
 
 /// Dtypes that the tile operands may have. `bits`: integers and bool; `number`: integers and floats.
@@ -23,18 +42,19 @@ enum class Domain : std::uint8_t { any, number, integer, floating, boolean, bits
 
 /// What an operation does beyond computing its results. An operation without effects may be moved, merged and dropped.
 namespace effect {
-inline constexpr std::uint32_t none = 0, reads = 1, writes = 2, async = 4, signals = 8, waits = 16, fence = 32, sync = 64;
+inline constexpr std::uint32_t none = 0, reads = 1, writes = 2, async = 4, signals = 8, waits = 16, fence = 32,
+                               sync = 64;
 }
 
 struct OpInfo {
-  std::string_view name;       ///< in IR text; a trailing underscore of the enumerator is dropped
+  std::string_view name;  ///< in IR text; a trailing underscore of the enumerator is dropped
   OpClass cls;
   Domain domain;
   int min_operands, max_operands;  ///< max -1: any number
   int results, regions;            ///< regions -1: any number
   std::uint32_t effects;
-  int since;                   ///< smallest sm_ number
-  std::string_view spelling;   ///< callable name in pk, or empty
+  int since;                  ///< smallest sm_ number
+  std::string_view spelling;  ///< callable name in pk, or empty
   std::string_view signature;
   std::string_view doc;
 };
@@ -45,9 +65,19 @@ consteval std::string_view drop_underscore(std::string_view name) {
   return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
 }
 inline constexpr std::array op_table = {
-#define PK_OP(name, cls, domain, min, max, results, regions, effects, since, spelling, signature, doc)             \
-  OpInfo{drop_underscore(#name), OpClass::cls, Domain::domain, min,   max,      results,   regions,                \
-         (effects),              since,        spelling,       signature, doc},
+#define PK_OP(name, cls, domain, min, max, results, regions, effects, since, spelling, signature, doc) \
+  OpInfo{drop_underscore(#name),                                                                       \
+         OpClass::cls,                                                                                 \
+         Domain::domain,                                                                               \
+         min,                                                                                          \
+         max,                                                                                          \
+         results,                                                                                      \
+         regions,                                                                                      \
+         (effects),                                                                                    \
+         since,                                                                                        \
+         spelling,                                                                                     \
+         signature,                                                                                    \
+         doc},
 #include "pk/ir/ops.def"
 };
 }  // namespace detail

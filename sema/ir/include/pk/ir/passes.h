@@ -21,8 +21,8 @@ namespace pk::ir {
 /// Needs: a checked kernel. Leaves: no pipeline, transfer or step.
 [[nodiscard]] Kernel expand_pipelines(Kernel kernel);
 
-/// Folds scalar constants, computes equal scalars once, and drops values that nothing uses. Keeps everything that has effects or
-/// can fail.
+/// Folds scalar constants, computes equal scalars once, and drops values that nothing uses. Keeps everything that has
+/// effects or can fail.
 [[nodiscard]] Kernel simplify(Kernel kernel);
 
 struct Pass {
@@ -31,8 +31,9 @@ struct Pass {
 };
 [[nodiscard]] std::span<const Pass> shared_passes();
 
-/// Runs the shared passes, verifying after each; `after` (may be empty) sees each result. A kernel that does not verify is
-/// an internal error that names the pass.
-[[nodiscard]] Kernel run_shared_passes(Kernel kernel, const std::function<void(std::string_view pass, const Kernel&)>& after);
+/// Runs the shared passes, verifying after each; `after` (may be empty) sees each result. A kernel that does not verify
+/// is an internal error that names the pass.
+[[nodiscard]] Kernel run_shared_passes(Kernel kernel,
+                                       const std::function<void(std::string_view pass, const Kernel&)>& after);
 
 }  // namespace pk::ir

@@ -10,12 +10,13 @@ namespace pk::ir {
 struct Target {
   std::string_view name;             ///< "sm_90a"
   int sm;                            ///< 90
-  std::int64_t shared_memory_bytes;  ///< most shared memory a block can opt in to (CUDA C Programming Guide, compute capabilities)
+  std::int64_t shared_memory_bytes;  ///< most shared memory a block can opt in to (CUDA C Programming Guide, compute
+                                     ///< capabilities)
   int register_pool;                 ///< 32-bit registers a block's multiprocessor has
   int max_warpgroups = 8;            ///< 1024 lanes a block
   int max_cluster = 8;               ///< portable cluster size (PTX ISA, .reqnctapercluster); 16 with `nonportable`
   int max_nonportable_cluster = 16;
-  int named_barriers = 16;           ///< PTX ISA, bar: barriers 0..15
+  int named_barriers = 16;  ///< PTX ISA, bar: barriers 0..15
 };
 
 inline constexpr Target sm_90a{"sm_90a", 90, 232448, 65536};
