@@ -145,7 +145,7 @@ class Layout {
     if (p.is(Role::item_start) || p.is(Role::statement_start)) return true;
     if (p.is(Role::block_close)) return !previous.is(Role::block_open);
     const bool clause = p.is(Role::clause_start) && state_.frames.size() == 1;
-    if (p.is(Role::item_block) || clause) return state_.item_has_lines || (clause && p.newlines > 0);
+    if (p.is(Role::item_block) || clause) return state_.item_has_lines || (clause && (p.newlines > 0 || forced_[i]));
     if (p.is(Role::block_open)) return p.is(Role::loose_block) && p.newlines > 0;
     if (p.is(Role::list_close)) return p.newlines > 0 && top.opened_with_break;
     if (forced_[i]) return true;
@@ -177,7 +177,7 @@ class Layout {
     if (may_break(i)) candidates_.push_back({i, state_.frames.size(), out_.size(), state_});
     const auto best = std::min_element(candidates_.rbegin(), candidates_.rend(),
                                        [](const Candidate& a, const Candidate& b) { return a.depth < b.depth; });
-    if (best == candidates_.rend()) return false;
+    if (best == candidates_.rend() || forced_[best->piece]) return false;
     i = best->piece;
     forced_[i] = true;
     out_.resize(best->out_size);

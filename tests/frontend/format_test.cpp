@@ -102,6 +102,12 @@ TEST_CASE("lines over the limit are broken outside as many brackets as possible"
         "test t {\n    let x = " + name + " + " + name + "\n        + " + name + ";\n}\n");
 }
 
+TEST_CASE("a head over the limit is broken before its clauses") {
+  const std::string name(80, 'n');
+  CHECK(format_twice("kernel " + name + "(in x: f32[128]) where N > 0 mesh(grid b: 1) { }") ==
+        "kernel " + name + "(in x: f32[128]) where N > 0\nmesh(grid b: 1)\n{ }\n");
+}
+
 TEST_CASE("what a line cannot hold is put on more of them") {
   CHECK(format_twice("test t { a(); b(); }") == "test t { a(); b(); }\n");
   CHECK(format_twice("test t {\na(); b(); }") == "test t {\n    a();\n    b();\n}\n");
