@@ -178,6 +178,8 @@ TEST_CASE("integers wrap, bools are 0 and 1", "[numerics]") {
 TEST_CASE("scalars convert, print and read back", "[numerics]") {
   CHECK(format(Scalar::of_double(Dtype::f32, 0.1)) == "0.1");
   CHECK(format(Scalar::of_double(Dtype::f64, 0.1)) == "0.1");
+  CHECK(format(Scalar::of_double(Dtype::f32, 10.0)) == "10");
+  CHECK(format(Scalar::of_double(Dtype::f16, 1000.0)) == "1000");
   CHECK(format(Scalar::of_double(Dtype::bf16, 3.14159)) == "3.14");
   CHECK(format(Scalar::of_double(Dtype::f32, -std::numeric_limits<double>::infinity())) == "-inf");
   CHECK(format(Scalar::of_int(Dtype::u64, -1)) == "18446744073709551615");

@@ -43,7 +43,7 @@ void add_flags(CLI::App& command, InterpFlags& flags) {
   command.add_option("--schedule", flags.schedule, "fair, random, lazy or eager")
       ->check(CLI::IsMember({"fair", "random", "lazy", "eager"}));
   command.add_option("--seed", flags.seed, "seed of --schedule=random");
-  command.add_option("--step-limit", flags.step_limit, "instructions a thread may run; 0: any number");
+  command.add_option("--step-limit", flags.step_limit, "instructions a thread may run (default 1000000000); 0: any number");
 }
 
 bool apply(const InterpFlags& flags, interp::Options& options) {

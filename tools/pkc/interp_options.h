@@ -13,7 +13,7 @@ struct InterpFlags {
   std::string check = "all";
   std::string schedule = "fair";
   std::uint64_t seed = 0;
-  std::uint64_t step_limit = 0;
+  std::uint64_t step_limit = 1'000'000'000;  ///< a loop that never ends is reported after about half a minute
 };
 
 void add_flags(CLI::App& command, InterpFlags& flags);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 
 #include "pk/frontend/diagnostics.h"
@@ -146,7 +147,8 @@ std::string format(Scalar x) {
   for (int digits = 1; digits < 17; ++digits) {
     const std::string text = fmt::format("{:.{}g}", value, digits);
     const std::optional<Scalar> back = parse_scalar(x.dtype, text);
-    if (back && back->bits == x.bits) return text;
+    // As a double's own text, which has an exponent only for very large and very small numbers: 10 is not 1e+01.
+    if (back && back->bits == x.bits) return fmt::format("{}", std::strtod(text.c_str(), nullptr));
   }
   return fmt::format("{:.17g}", value);
 }
