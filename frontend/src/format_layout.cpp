@@ -156,7 +156,7 @@ class Layout {
   }
 
   [[nodiscard]] bool may_break(std::size_t i) const {
-    if (inline_depth_ > 0) return false;
+    if (i == 0 || inline_depth_ > 0) return false;
     const bool after_comma = pieces_[i - 1].type == PkLexer::COMMA && !pieces_[i].is(Role::list_close);
     return after_comma || pieces_[i].is(Role::binary) || pieces_[i].is(Role::clause_start);
   }

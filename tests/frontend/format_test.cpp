@@ -116,6 +116,8 @@ TEST_CASE("what a line cannot hold is put on more of them") {
         "test t { }\ntest u { }\n\ntest v { }\n");
   CHECK(format_twice("") == "");
   CHECK(format_twice("// only a comment   ") == "// only a comment\n");
+  const std::string wide = "/* " + std::string(200, 'x') + " */";
+  CHECK(format_twice(wide) == wide + "\n");
 }
 
 TEST_CASE("text with errors is not formatted") {
