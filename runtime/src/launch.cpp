@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <cstring>
 
 #include "host_maths.h"
@@ -108,7 +110,7 @@ bool Launch::allocate_outputs() {
     }
     arrays[i] = std::move(*array);
     // An output holds no particular values before it is written; zeros would hide what a kernel forgets.
-    std::memset(arrays[i].data.data(), 0xff, arrays[i].data.size());
+    std::ranges::fill(arrays[i].data, std::byte{0xff});
   }
   return true;
 }

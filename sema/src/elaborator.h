@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -403,7 +404,7 @@ class Elaborator {
     bool has_returned = false;
     Span return_span;
   };
-  std::vector<Frame> frames_;
+  std::deque<Frame> frames_;  // a deque: frames stay in place while calls inside them add more
   std::unordered_set<const ast::Function*> inlined_;
   PipelineContext* pipeline_ = nullptr;  // the innermost pipeline whose body is being elaborated
   bool checking_function_ = false;       // no mesh: scopes cannot be judged
