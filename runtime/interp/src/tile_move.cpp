@@ -34,6 +34,7 @@ std::vector<Axis> joined_axes(const ir::Shape& shape, std::span<const std::int64
 template <class T>
 void copy_row(std::byte* to, std::int64_t to_stride, const std::byte* from, std::int64_t from_stride, std::int64_t n) {
   constexpr std::int64_t dense = sizeof(T);
+  if (n == 0) return;  // arrays without elements have no storage
   if (to_stride == dense && from_stride == dense) {
     std::memcpy(to, from, static_cast<std::size_t>(n * dense));
     return;
