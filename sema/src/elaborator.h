@@ -338,6 +338,7 @@ class Elaborator {
   void run_step(const ast::Block& body, Span span);
   bool pipeline_roles(const ast::PipelineRoles& roles, ir::Attrs& attrs);
   [[nodiscard]] Val transfer(const ast::Transfer& node);
+  bool check_delays(const ast::Pipeline& node, const ir::Region& transfers, std::int64_t stages);
   void step(const ast::Step& node, Span span);
   void blocked_kernel(const ast::Kernel& kernel);
   [[nodiscard]] Val block_view(const ast::Param& param, const Val& ref);

@@ -6,6 +6,28 @@
 #include "suggest.h"
 
 namespace pk::sema {
+namespace {
+
+/// A step, and the statement in its pipeline's body that may run it never or several times.
+struct UncertainStep {
+  const ir::Inst* step = nullptr;
+  const ir::Inst* within = nullptr;
+};
+
+UncertainStep find_uncertain_step(const ir::Region& body, const ir::Inst* within) {
+  for (const ir::Inst& inst : body.insts) {
+    if (inst.op == ir::Op::step && within != nullptr) return {&inst, within};
+    if (inst.op == ir::Op::step || inst.op == ir::Op::pipeline) continue;
+    const bool once = inst.op == ir::Op::scoped || inst.op == ir::Op::block;
+    for (const ir::Region& region : inst.regions) {
+      if (const UncertainStep found = find_uncertain_step(region, once ? within : &inst); found.step != nullptr)
+        return found;
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 bool Elaborator::pipeline_attributes(const std::vector<ast::Attribute>& attributes, Span span, ir::Attrs& attrs,
                                      std::int64_t default_stages) {
@@ -256,10 +278,41 @@ void Elaborator::pipeline(const ast::Pipeline& node, Span span) {
         node.keyword, fmt::format("`compute {{ … }}` has exactly one `step {{ … }}`; this has {}", context.steps));
     ok = false;
   }
+  ok = check_delays(node, transfers, attrs.integer(ir::Attr::stages)) && ok;
+  if (const UncertainStep found = find_uncertain_step(body, nullptr); found.step != nullptr) {
+    const bool loop = found.within->op == ir::Op::for_ || found.within->op == ir::Op::while_;
+    error<diag::misplaced_statement>(found.step->loc.span,
+                                     fmt::format("`step` stands {}: every compute thread has to reach it exactly once",
+                                                 loop ? "in a loop" : "under a condition"))
+        .label(found.within->loc.span, loop ? "this loop may repeat it" : "this decides whether it is reached")
+        .help(fmt::format("put `step` directly into `compute {{ … }}`, and the {} into the step",
+                          loop ? "loop" : "condition"));
+    ok = false;
+  }
   if (!ok) return;
   ir::Inst& inst = push(ir::Op::pipeline, cover(node.keyword, span), std::move(operands), std::move(attrs));
   inst.regions.push_back(std::move(transfers));
   inst.regions.push_back(std::move(body));
+}
+
+// `delay_release` of single loads: less than the number of stages, as the pipeline's own.
+bool Elaborator::check_delays(const ast::Pipeline& node, const ir::Region& transfers, std::int64_t stages) {
+  std::size_t number = 0;
+  bool ok = true;
+  for (const ir::Inst& inst : transfers.insts) {
+    if (inst.op != ir::Op::transfer || number >= node.transfers.size()) continue;
+    const ast::Transfer& transfer = node.transfers[number++];
+    const std::int64_t delay = inst.attrs.integer(ir::Attr::delay_release);
+    if (stages < 1 || delay < stages) continue;
+    for (const ast::Attribute& attribute : transfer.attributes) {
+      if (attribute.name.text != "delay_release") continue;
+      error<diag::bad_stages>(
+          attribute.span,
+          fmt::format("`delay_release({})` keeps every slot: it has to be less than `stages({})`", delay, stages));
+    }
+    ok = false;
+  }
+  return ok;
 }
 
 void Elaborator::step(const ast::Step& node, Span span) {
