@@ -111,3 +111,92 @@ TEST_CASE("a pipeline in a kernel with one thread") {
     }
 )");
 }
+
+TEST_CASE("a memory thread and a compute thread") {
+  // Three stages, and a slot is kept for one more step: step t gives back the slot of step t - 1.
+  CHECK(expanded(R"(    %c0 = constant {value_int = 0} : index
+    %K = dim_value {dim = 0} : index
+    pipeline %c0, %K {stages = 3, delay_release = 1, memory = 1, compute = [0], memory_registers = 40, compute_registers = 232} (%k: index) {
+      %v = subview %x.1, %k, %c0 {sizes = [1, 128], squeeze = [0]} : gmem f32[128]
+      transfer %v {name = "x_s"}
+      %w = subview %y.1, %k, %c0 {sizes = [1, 128], squeeze = [0]} : gmem f32[128]
+      transfer %w {name = "y_s", store}
+    } (%x_s: smem f32[128], %y_s: smem f32[128]) {
+      step (%j: index) {
+        %row = load %x_s : f32[128]
+        store %y_s, %row
+      }
+    }
+)",
+                 "wg w: 2") == R"(    %c0 = constant {value_int = 0} : index
+    %K = dim_value {dim = 0} : index
+    %steps = max %K, %c0 : index
+    scoped {collective} {
+      %x_s = alloc {name = "x_s"} : smem f32[3, 128]
+      %y_s = alloc {name = "y_s"} : smem f32[3, 128]
+      %full = alloc {name = "full", arrivals = 1} : barrier[3]
+      %empty = alloc {name = "empty", arrivals = 1} : barrier[3]
+      specialize {arms = [1, 0], registers = [40, 232]} {
+        %c1.1 = constant {value_int = 1} : index
+        for %c0, %steps, %c1.1 (%t: index) {
+          %c3 = constant {value_int = 3} : index
+          %0 = ge %t, %c3 : bool
+          if %0 {
+            %slot = rem %t, %c3 : index
+            %1 = subview %empty, %slot {sizes = [1], squeeze = [0]} : barrier[]
+            barrier_wait %1
+          }
+          %slot.1 = rem %t, %c3 : index
+          %v = subview %x.1, %t, %c0 {sizes = [1, 128], squeeze = [0]} : gmem f32[128]
+          %2 = subview %full, %slot.1 {sizes = [1], squeeze = [0]} : barrier[]
+          %3 = subview %x_s, %slot.1, %c0 {sizes = [1, 128], squeeze = [0]} : smem f32[128]
+          copy_gmem_to_smem %v, %3, %2
+        }
+        %c3.1 = constant {value_int = 3} : index
+        %4 = sub %steps, %c3.1 : index
+        %5 = max %4, %c0 : index
+        for %5, %steps, %c1.1 (%t.1: index) {
+          %slot.2 = rem %t.1, %c3.1 : index
+          %6 = subview %empty, %slot.2 {sizes = [1], squeeze = [0]} : barrier[]
+          barrier_wait %6
+        }
+      } {
+        %c1.2 = constant {value_int = 1} : index
+        for %c0, %steps, %c1.2 (%t.2: index) {
+          %c3.2 = constant {value_int = 3} : index
+          %slot.3 = rem %t.2, %c3.2 : index
+          %7 = subview %full, %slot.3 {sizes = [1], squeeze = [0]} : barrier[]
+          barrier_wait %7
+          %8 = ge %t.2, %c3.2 : bool
+          if %8 {
+            wait_smem_to_gmem {count = 2, read_only}
+          }
+          %x_s.1 = subview %x_s, %slot.3, %c0 {sizes = [1, 128], squeeze = [0]} : smem f32[128]
+          %y_s.1 = subview %y_s, %slot.3, %c0 {sizes = [1, 128], squeeze = [0]} : smem f32[128]
+          %row = load %x_s.1 : f32[128]
+          store %y_s.1, %row
+          commit_smem
+          %w = subview %y.1, %t.2, %c0 {sizes = [1, 128], squeeze = [0]} : gmem f32[128]
+          %y_s.2 = subview %y_s, %slot.3, %c0 {sizes = [1, 128], squeeze = [0]} : smem f32[128]
+          copy_smem_to_gmem %y_s.2, %w {commit}
+          %9 = ge %t.2, %c1.2 : bool
+          if %9 {
+            %10 = sub %t.2, %c1.2 : index
+            %slot.4 = rem %10, %c3.2 : index
+            %11 = subview %empty, %slot.4 {sizes = [1], squeeze = [0]} : barrier[]
+            barrier_arrive %11
+          }
+        }
+        %12 = sub %steps, %c1.2 : index
+        %13 = max %12, %c0 : index
+        for %13, %steps, %c1.2 (%t.3: index) {
+          %c3.3 = constant {value_int = 3} : index
+          %slot.5 = rem %t.3, %c3.3 : index
+          %14 = subview %empty, %slot.5 {sizes = [1], squeeze = [0]} : barrier[]
+          barrier_arrive %14
+        }
+        wait_smem_to_gmem {count = 0}
+      }
+    }
+)");
+}

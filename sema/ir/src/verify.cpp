@@ -1,5 +1,5 @@
-// The verifier: what every pass may rely on. The table's operand counts; types of operands and results by class; values
-// defined before use in an enclosing region; regions and terminators; and the allocation rules once more.
+// The verifier: what every pass may rely on. The table's operand counts; values defined before use in an enclosing
+// region; regions and terminators; and the allocation rules once more. Types are type_rules.cpp's.
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 
 #include "pk/ir/passes.h"
 #include "pk/ir/text.h"
+#include "type_rules.h"
 
 namespace pk::ir {
 namespace {
@@ -18,6 +19,7 @@ class Verifier {
   std::vector<std::string> run() {
     check_mesh();
     check_params();
+    check_launch();
     check_region(kernel_.launch, Context{});
     check_region(kernel_.body, Context{});
     return std::move(problems_);
@@ -28,13 +30,18 @@ class Verifier {
   struct Context {
     bool loop = false;
     bool block = false;
-    const Inst* parent = nullptr;
+    const Inst* pipeline = nullptr;  ///< whose body it is, where a step is reached once
+    const Inst* parent = nullptr;    ///< null in a kernel's own regions
+    std::size_t region = 0;          ///< number of the parent's region
   };
 
   template <class... Args>
   void problem(const Inst& inst, fmt::format_string<Args...> text, Args&&... args) {
     problems_.push_back(
         fmt::format("{}: in `{}`", fmt::format(text, std::forward<Args>(args)...), print(kernel_, inst)));
+  }
+  void require(bool fine, const Inst& inst, std::string_view text) {
+    if (!fine) problem(inst, "{}", text);
   }
   [[nodiscard]] const Type& type(Value v) const { return kernel_.type(v); }
 
@@ -52,6 +59,31 @@ class Verifier {
       if (param.type.is_ref() && param.dims.size() != param.type.shape.size()) {
         problems_.push_back(fmt::format("parameter `{}` has one dimension for each axis", param.name));
       }
+    }
+  }
+
+  /// The launch region computes, requires, and yields extents: of the axes, then those that parameters refer to.
+  void check_launch() {
+    std::size_t extents = kernel_.axes.size();
+    for (const Param& param : kernel_.params) {
+      for (const ParamDim& dim : param.dims) {
+        if (dim.kind == ParamDim::Kind::computed) extents = std::max(extents, static_cast<std::size_t>(dim.value) + 1);
+      }
+    }
+    const std::vector<Inst>& insts = kernel_.launch.insts;
+    if (insts.empty() || insts.back().op != Op::yield) {
+      problems_.push_back("the launch region ends in a yield of extents");
+      return;
+    }
+    for (const Inst& inst : insts) {
+      const bool pure = info(inst.op).effects == effect::none && inst.regions.empty() && inst.op != Op::alloc;
+      require(pure && inst.op != Op::coord, inst, "the launch region only computes");
+    }
+    const Inst& yield = insts.back();
+    require(yield.operands.size() == extents, yield,
+            fmt::format("the launch region yields extents: {} of them", extents));
+    for (const Value v : yield.operands) {
+      require(v.id < kernel_.values.size() && type(v) == Type::scalar(Dtype::index), yield, "an extent is an index");
     }
   }
 
@@ -94,8 +126,10 @@ class Verifier {
       problem(inst, "{} operands; the table wants {} to {}", count, row.min_operands, row.max_operands);
       return;
     }
-    if (static_cast<int>(inst.results.size()) != row.results)
+    if (static_cast<int>(inst.results.size()) != row.results) {
       problem(inst, "{} results; the table wants {}", inst.results.size(), row.results);
+      return;
+    }
     if (row.regions >= 0 && static_cast<int>(inst.regions.size()) != row.regions) {
       problem(inst, "{} regions; the table wants {}", inst.regions.size(), row.regions);
       return;
@@ -106,134 +140,49 @@ class Verifier {
         return;
       }
     }
-    check_types(inst);
+    if (!exist(inst.results) || std::ranges::any_of(inst.regions, [&](const Region& r) { return !exist(r.args); })) {
+      problem(inst, "a value is not in the kernel's table");
+      return;
+    }
+    for (const std::string& text : type_problems(kernel_, inst)) problem(inst, "{}", text);
+    check_place(inst, context);
     check_structure(inst, context);
-    Context inner = context;
-    inner.parent = &inst;
-    if (inst.op == Op::for_ || inst.op == Op::while_) inner.loop = true;
-    if (inst.op == Op::block) inner.block = true;
-    for (const Region& region : inst.regions) check_region(region, inner);
+    for (std::size_t i = 0; i < inst.regions.size(); ++i) check_region(inst.regions[i], inside(inst, i, context));
     for (const Value v : inst.results) define(v);
   }
-
-  // ---- types
-
-  void check_types(const Inst& inst) {
-    switch (info(inst.op).cls) {
-      case OpClass::unary:
-      case OpClass::predicate:
-      case OpClass::binary:
-      case OpClass::comparison:
-      case OpClass::ternary:
-        check_elementwise(inst);
-        return;
-      case OpClass::view:
-        if (!type(inst.operands[0]).is_ref()) problem(inst, "a view is made of a ref");
-        if (inst.op == Op::subview) check_subview(inst);
-        return;
-      case OpClass::memory:
-        check_memory(inst);
-        return;
-      case OpClass::reduction:
-        check_reduction(inst);
-        return;
-      case OpClass::constant:
-      case OpClass::conversion:
-      case OpClass::shape:
-      case OpClass::scan:
-      case OpClass::scope:
-      case OpClass::async:
-      case OpClass::sync:
-      case OpClass::mma:
-      case OpClass::control:
-      case OpClass::terminator:
-      case OpClass::pipeline:
-      case OpClass::debug:
-      case OpClass::launch:
-        return;
-    }
+  [[nodiscard]] bool exist(const std::vector<Value>& values) const {
+    return std::ranges::all_of(values, [&](Value v) { return v.id < kernel_.values.size(); });
+  }
+  /// What encloses the instructions of a region.
+  [[nodiscard]] static Context inside(const Inst& inst, std::size_t region, Context context) {
+    context.parent = &inst;
+    context.region = region;
+    if (inst.op == Op::for_ || inst.op == Op::while_) context.loop = true;
+    if (inst.op == Op::block) context.block = true;
+    // A step is left at its end only: what encloses it outside is out of reach.
+    if (inst.op == Op::pipeline || inst.op == Op::step) context.loop = context.block = false;
+    if (inst.op == Op::pipeline) context.pipeline = region == 1 ? &inst : nullptr;
+    if (inst.op != Op::pipeline && inst.op != Op::scoped && inst.op != Op::block) context.pipeline = nullptr;
+    return context;
   }
 
-  void check_elementwise(const Inst& inst) {
-    const Shape* shape = nullptr;
-    const std::size_t first = inst.op == Op::select ? 1 : 0;
-    if (first == 1 && type(inst.operands[0]).dtype != Dtype::boolean)
-      problem(inst, "the condition of a select is bool");
-    for (std::size_t i = 0; i < inst.operands.size(); ++i) {
-      const Type& t = type(inst.operands[i]);
-      if (!t.is_scalar() && !t.is_tile()) {
-        problem(inst, "operand {} is no scalar or tile", i);
-        return;
-      }
-      if (i > first && t.dtype != type(inst.operands[first]).dtype) problem(inst, "operands of several element types");
-      if (!t.is_tile()) continue;
-      if (shape != nullptr && !same_shape(*shape, t.shape)) problem(inst, "tiles of several shapes");
-      shape = &t.shape;
+  /// Whether the instruction may stand where it does.
+  void check_place(const Inst& inst, const Context& context) {
+    const bool transfers = context.parent != nullptr && context.parent->op == Op::pipeline && context.region == 0;
+    if (inst.op == Op::transfer) {
+      require(transfers, inst, "a transfer stands in the first region of a pipeline");
+    } else if (transfers) {
+      require(info(inst.op).effects == effect::none && inst.regions.empty(), inst, "only views and what they need");
     }
-    if (inst.results.empty()) return;
-    const Type& result = type(inst.results[0]);
-    if (result.is_tile() != (shape != nullptr) || (shape != nullptr && !same_shape(*shape, result.shape)))
-      problem(inst, "the result's shape is not the operands'");
-    const bool to_bool = info(inst.op).cls == OpClass::predicate || info(inst.op).cls == OpClass::comparison;
-    const Dtype wanted = to_bool ? Dtype::boolean : type(inst.operands[first]).dtype;
-    if (result.dtype != wanted) problem(inst, "the result is {}", spelling(wanted));
-  }
-  /// Unresolved extents agree with everything.
-  [[nodiscard]] static bool same_shape(const Shape& a, const Shape& b) {
-    return std::ranges::equal(a, b, [](std::int64_t x, std::int64_t y) {
-      return x == y || x == unresolved_extent || y == unresolved_extent;
-    });
-  }
-
-  void check_subview(const Inst& inst) {
-    const Type& source = type(inst.operands[0]);
-    const std::size_t rank = source.shape.size();
-    if (inst.operands.size() != rank + 1 || inst.attrs.integers(Attr::sizes).size() != rank)
-      problem(inst, "a start and a size for each axis");
-    for (std::size_t i = 1; i < inst.operands.size(); ++i) {
-      if (type(inst.operands[i]) != Type::scalar(Dtype::index)) problem(inst, "a start is an index");
+    if (inst.op == Op::step) {
+      require(context.pipeline != nullptr, inst,
+              "a step stands in the second region of a pipeline, where it is reached once");
+      require(context.pipeline == nullptr || inst.regions[0].args.size() * 2 == context.pipeline->operands.size(), inst,
+              "a variable for each range");
     }
-    if (inst.results.empty()) return;
-    const Type& result = type(inst.results[0]);
-    if (result.shape.size() + inst.attrs.integers(Attr::squeeze).size() != rank)
-      problem(inst, "the result has the axes that are not squeezed");
-    if (result.space != source.space) problem(inst, "a view stays in its memory");
-  }
-
-  void check_memory(const Inst& inst) {
-    const Type& target = type(inst.operands.at(0));
-    if (inst.op == Op::var) {
-      if (!inst.results.empty() && type(inst.results[0]) != Type::cell(target))
-        problem(inst, "the cell holds the initial value's type");
-      return;
-    }
-    const bool cell = inst.op == Op::var_get || inst.op == Op::var_set;
-    if (cell != (target.kind == Type::Kind::cell) || (!cell && !target.is_ref())) {
-      problem(inst, "the first operand is a {}", cell ? "cell" : "ref");
-      return;
-    }
-    if (inst.op == Op::store && inst.operands.size() == 2) {
-      const Type& value = type(inst.operands[1]);
-      if (value.dtype != target.dtype)
-        problem(inst, "a store of {} to {}", spelling(value.dtype), spelling(target.dtype));
-      if (value.is_tile() && !same_shape(value.shape, target.shape)) problem(inst, "a store of another shape");
-    }
-    if (inst.op == Op::load && !inst.results.empty()) {
-      const Type& result = type(inst.results[0]);
-      if (result.dtype != target.dtype || !same_shape(result.shape, target.shape))
-        problem(inst, "a load gives the ref's type");
-    }
-  }
-
-  void check_reduction(const Inst& inst) {
-    const Type& x = type(inst.operands[0]);
-    const std::int64_t axis = inst.attrs.integer(Attr::axis);
-    if (!x.is_tile() || axis < 0 || axis >= static_cast<std::int64_t>(x.shape.size())) {
-      problem(inst, "a reduction names an axis of its tile");
-      return;
-    }
-    if (!inst.results.empty() && type(inst.results[0]).shape.size() + 1 != x.shape.size())
-      problem(inst, "a reduction removes one axis");
+    const bool has_arguments = inst.op == Op::for_ || inst.op == Op::pipeline || inst.op == Op::step;
+    for (const Region& region : inst.regions)
+      require(has_arguments || region.args.empty(), inst, "regions without arguments");
   }
 
   // ---- structure and allocation rules
@@ -262,12 +211,18 @@ class Verifier {
         check_pipeline(inst);
         return;
       case Op::while_:
-        if (inst.regions[0].insts.empty() || inst.regions[0].insts.back().op != Op::yield)
-          problem(inst, "the first region yields the condition");
+        check_condition(inst);
         return;
       default:
         return;  // the other operations have no structure of their own
     }
+  }
+
+  void check_condition(const Inst& inst) {
+    const std::vector<Inst>& insts = inst.regions[0].insts;
+    const bool yields = !insts.empty() && insts.back().op == Op::yield && insts.back().operands.size() == 1;
+    require(yields && exist(insts.back().operands) && type(insts.back().operands[0]) == Type::scalar(Dtype::boolean),
+            inst, "the first region yields the condition");
   }
 
   void check_scope(const Inst& inst) {
@@ -281,11 +236,6 @@ class Verifier {
       if (accumulator && collective) problem(alloc, "PK0302: a collective accumulator");
       if (!accumulator && !collective && has_wg)
         problem(alloc, "PK0301: a private allocation in a kernel with several threads");
-      for (const std::int64_t axis : alloc.attrs.integers(Attr::axes)) {
-        const bool cluster = axis >= 0 && axis < static_cast<std::int64_t>(kernel_.axes.size()) &&
-                             kernel_.axes[static_cast<std::size_t>(axis)].kind == MeshAxis::Kind::cluster;
-        if (!cluster) problem(alloc, "PK0305: axis {} is no cluster axis", axis);
-      }
     }
   }
 
@@ -293,11 +243,39 @@ class Verifier {
     const std::size_t ranges = inst.operands.size() / 2;
     if (inst.operands.size() % 2 != 0 || inst.regions[0].args.size() != ranges)
       problem(inst, "a low, a high and a variable for each range");
-    const auto transfers = static_cast<std::size_t>(
-        std::ranges::count_if(inst.regions[0].insts, [](const Inst& i) { return i.op == Op::transfer; }));
-    if (inst.regions[1].args.size() != transfers) problem(inst, "a block for each transfer");
+    check_blocks(inst);
+    check_stages(inst);
     const int steps = count_steps(inst.regions[1]);
     if (steps != 1) problem(inst, "one step, not {}", steps);
+  }
+  /// The body's arguments are the transfers' blocks.
+  void check_blocks(const Inst& inst) {
+    const std::vector<Value>& blocks = inst.regions[1].args;
+    std::size_t transfers = 0;
+    for (const Inst& i : inst.regions[0].insts) {
+      if (i.op != Op::transfer || i.operands.size() != 1) continue;
+      if (transfers < blocks.size() && i.operands[0].id < kernel_.values.size()) {
+        const Type& view = type(i.operands[0]);
+        const Type& block = type(blocks[transfers]);
+        require(view.dtype == block.dtype && view.shape == block.shape, i, "a block has the type of what it holds");
+      }
+      ++transfers;
+    }
+    require(transfers == blocks.size(), inst, "a block for each transfer");
+  }
+  void check_stages(const Inst& inst) {
+    const std::int64_t stages = inst.attrs.integer(Attr::stages, 1);
+    const std::int64_t delay = inst.attrs.integer(Attr::delay_release);
+    require(stages == unresolved_extent || stages >= 1, inst, "a stage at least");
+    require(delay == unresolved_extent || stages == unresolved_extent || (delay >= 0 && delay < stages), inst,
+            "`delay_release` is less than `stages`");
+    if (!inst.attrs.has(Attr::memory)) return;
+    std::vector<std::int64_t> threads = inst.attrs.integers(Attr::compute);
+    require(!threads.empty(), inst, "a compute thread at least");
+    threads.push_back(inst.attrs.integer(Attr::memory));
+    std::ranges::sort(threads);
+    require(threads.front() >= 0 && threads.back() < kernel_.thread_count(), inst, "roles are those of threads");
+    require(std::ranges::adjacent_find(threads) == threads.end(), inst, "a thread has one role");
   }
   /// Steps of this pipeline, not of those inside it.
   [[nodiscard]] static int count_steps(const Region& region) {
