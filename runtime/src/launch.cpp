@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <cstring>
 
 #include "host_maths.h"
-#include "launch_region.h"
+#include "pk/runtime/launch_region.h"
 #include "pk/runtime/test_runner.h"
 
 namespace pk::runtime {

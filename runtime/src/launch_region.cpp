@@ -1,4 +1,4 @@
-#include "launch_region.h"
+#include "pk/runtime/launch_region.h"
 
 #include <unordered_map>
 
@@ -36,7 +36,8 @@ std::optional<Scalar> evaluate(const ir::Kernel& kernel, const ir::Inst& inst, c
 
 std::optional<std::vector<std::int64_t>> evaluate_launch_region(const ir::Kernel& kernel,
                                                                 const std::vector<std::int64_t>& dims,
-                                                                const std::vector<Scalar>& scalars) {
+                                                                const std::vector<Scalar>& scalars,
+                                                                const ir::Inst** failed) {
   std::unordered_map<std::uint32_t, Scalar> values;
   for (std::size_t i = 0; i < kernel.launch.args.size() && i < scalars.size(); ++i)
     values[kernel.launch.args[i].id] = scalars[i];
@@ -45,8 +46,9 @@ std::optional<std::vector<std::int64_t>> evaluate_launch_region(const ir::Kernel
     operands.reserve(inst.operands.size());
     for (const ir::Value operand : inst.operands) operands.push_back(values[operand.id]);
     if (inst.op == Op::require) {
-      if (!operands[0].as_bool()) return std::nullopt;
-      continue;
+      if (operands[0].as_bool()) continue;
+      if (failed != nullptr) *failed = &inst;
+      return std::nullopt;
     }
     if (inst.op == Op::yield) {
       std::vector<std::int64_t> extents;
