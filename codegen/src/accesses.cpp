@@ -2,6 +2,8 @@
 // 128 lanes, and an element may be loaded by another lane than the one that stored it. So the lanes meet where an
 // access touches memory that others may still be working on.
 
+#include <algorithm>
+
 #include "lowering.h"
 
 namespace pk::codegen {
@@ -37,27 +39,58 @@ void Lowering::before_signal() {
 
 Pending Lowering::accesses_of(const ir::Region& region) const {
   Pending all;
-  for_each_inst(region, [&](const ir::Inst& inst) {
-    const ir::OpClass cls = ir::info(inst.op).cls;
-    const bool uses_scratch = cls == ir::OpClass::reduction || cls == ir::OpClass::scan || cls == ir::OpClass::shape ||
-                              ir::is_elementwise(inst.op) || inst.op == Op::store || inst.op == Op::wgmma;
-    if (uses_scratch) {
-      all.read.insert(scratch_root);
-      all.written.insert(scratch_root);
-    }
-    if (cls == ir::OpClass::view) return;
-    for (const ir::Value v : inst.operands) {
-      if (!type(v).is_ref()) continue;
-      const auto id = root_ids_.find(roots_of_(v));
-      // What is allocated inside is entered with the lanes together.
-      if (id == root_ids_.end()) continue;
-      all.read.insert(id->second);
-      all.written.insert(id->second);
-      all.by_mma.insert(id->second);
-    }
-    if (inst.op == Op::commit_smem) all.fence = true;
-  });
+  for_each_inst(region, [&](const ir::Inst& inst) { add_accesses(inst, all); });
   return all;
+}
+
+void Lowering::add_accesses(const ir::Inst& inst, Pending& all) const {
+  const ir::OpClass cls = ir::info(inst.op).cls;
+  if (cls == ir::OpClass::reduction || cls == ir::OpClass::scan || cls == ir::OpClass::shape ||
+      ir::is_elementwise(inst.op) || cls == ir::OpClass::memory || inst.op == Op::barrier_test ||
+      inst.op == Op::semaphore_read) {
+    const bool tiles = std::any_of(inst.operands.begin(), inst.operands.end(),
+                                   [&](ir::Value v) { return type(v).is_tile() || type(v).is_ref(); });
+    // Elements may go through scratch memory on the way from or to a tile.
+    if (tiles) all.read.insert(scratch_root), all.written.insert(scratch_root);
+  }
+  const auto id = [&](std::size_t operand) {
+    const auto known = root_ids_.find(roots_of_(inst.operands[operand]));
+    // What is allocated inside is entered with the lanes together.
+    return known == root_ids_.end() ? -1 : known->second;
+  };
+  const auto add = [&](std::set<int>& to, std::size_t operand) {
+    if (type(inst.operands[operand]).is_ref() && id(operand) >= 0) to.insert(id(operand));
+  };
+  switch (inst.op) {
+    case Op::load:
+    case Op::load_masked:
+    case Op::prefetch:
+      return add(all.read, 0);
+    case Op::store:
+    case Op::store_masked:
+    case Op::async_store:
+      return add(all.written, inst.op == Op::async_store ? 1 : 0);
+    case Op::atomic:
+      add(all.read, 0);
+      return add(all.written, 0);
+    case Op::wgmma:
+      add(all.by_mma, 1);
+      return add(all.by_mma, 2);
+    case Op::copy_gmem_to_smem:
+    case Op::copy_smem_to_gmem:
+      // The lanes may have to make the copy; and waiting for a copy out counts as an access to both sides.
+      if (inst.op == Op::copy_smem_to_gmem || by_lanes_.contains(&inst)) {
+        add(all.read, 0);
+        add(all.written, 1);
+        if (inst.op == Op::copy_smem_to_gmem) add(all.written, 0);
+      }
+      return;
+    case Op::commit_smem:
+      all.fence = true;
+      return;
+    default:  // nothing else touches memory
+      return;
+  }
 }
 
 }  // namespace pk::codegen

@@ -154,6 +154,7 @@ static std::int64_t rows_at_once(const Ref& ref) {
 }
 
 void Lowering::copy_in_by_lanes(const ir::Inst& inst, const Ref& from, const Ref& to, const Ref& barrier) {
+  by_lanes_.insert(&inst);
   before_read(from.root->id);
   before_write(to.root->id);
   const bool nan = inst.attrs.text(Attr::oob) == "nan";

@@ -11,6 +11,7 @@
 #include <llvm/Target/TargetOptions.h>
 
 #include <mutex>
+#include <set>
 
 #include "lowering.h"
 
@@ -41,29 +42,42 @@ std::unique_ptr<llvm::TargetMachine> make_target(const ir::Target& target) {
       found->createTargetMachine(triple, std::string(target.name), ptx_features, llvm::TargetOptions(), std::nullopt));
 }
 
-/// A module with the kernel in it; false after a diagnostic.
-bool fill(llvm::Module& module, const ir::Kernel& kernel, const Options& options, Manifest& manifest,
-          Diagnostics& diags) {
-  manifest.entry = kernel.name;
-  manifest.target = options.target.name;
-  manifest.lanes_per_block = static_cast<int>(kernel.thread_count()) * lane_count;
-  manifest.cluster_size = static_cast<int>(kernel.cluster_size());
-  try {
-    Lowering(kernel, options, module, manifest).run();
-  } catch (const Unsupported& u) {
-    const Span span = u.loc.span.valid() ? u.loc.span : kernel.span;
-    auto report = diags.report<diag::not_supported>(span, u.what);
-    for (ir::CallId call = u.loc.call; call.valid(); call = kernel.calls[call.raw].parent) {
-      const ir::CallSite& site = kernel.calls[call.raw];
-      report.label(site.span, fmt::format("in this call of `{}`", site.function));
-    }
-    return false;
+void report(const ir::Kernel& kernel, const Unsupported& u, Diagnostics& diags) {
+  auto report = diags.report<diag::not_supported>(u.loc.span.valid() ? u.loc.span : kernel.span, u.what);
+  for (ir::CallId call = u.loc.call; call.valid(); call = kernel.calls[call.raw].parent) {
+    const ir::CallSite& site = kernel.calls[call.raw];
+    report.label(site.span, fmt::format("in this call of `{}`", site.function));
   }
-  std::string problems;
-  llvm::raw_string_ostream out(problems);
-  PK_CHECK(!llvm::verifyModule(module, &out),
-           fmt::format("kernel `{}` became invalid LLVM IR: {}", kernel.name, problems));
-  return true;
+}
+
+/// The kernel as LLVM IR; null after a diagnostic.
+std::unique_ptr<llvm::Module> lower(llvm::LLVMContext& context, const llvm::TargetMachine& machine,
+                                    const ir::Kernel& kernel, const Options& options, Manifest& manifest,
+                                    Diagnostics& diags) {
+  std::set<const ir::Inst*> by_lanes;
+  for (;;) {
+    auto module = std::make_unique<llvm::Module>(kernel.name, context);
+    module->setTargetTriple(triple);
+    module->setDataLayout(machine.createDataLayout());
+    manifest = {};
+    manifest.entry = kernel.name;
+    manifest.target = options.target.name;
+    manifest.lanes_per_block = static_cast<int>(kernel.thread_count()) * lane_count;
+    manifest.cluster_size = static_cast<int>(kernel.cluster_size());
+    const std::size_t known = by_lanes.size();
+    try {
+      Lowering(kernel, options, by_lanes, *module, manifest).run();
+    } catch (const Unsupported& u) {
+      report(kernel, u, diags);
+      return nullptr;
+    }
+    if (by_lanes.size() != known) continue;
+    std::string problems;
+    llvm::raw_string_ostream out(problems);
+    PK_CHECK(!llvm::verifyModule(*module, &out),
+             fmt::format("kernel `{}` became invalid LLVM IR: {}", kernel.name, problems));
+    return module;
+  }
 }
 
 void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -104,13 +118,11 @@ void add_cluster_size(std::string& ptx, int size) {
 std::optional<Ptx> emit(const ir::Kernel& kernel, const Options& options, Diagnostics& diags) {
   const std::unique_ptr<llvm::TargetMachine> machine = make_target(options.target);
   llvm::LLVMContext context;
-  llvm::Module module(kernel.name, context);
-  module.setTargetTriple(triple);
-  module.setDataLayout(machine->createDataLayout());
   Ptx result;
-  if (!fill(module, kernel, options, result.manifest, diags)) return std::nullopt;
-  optimise(module, *machine);
-  result.text = print_ptx(module, *machine);
+  const std::unique_ptr<llvm::Module> module = lower(context, *machine, kernel, options, result.manifest, diags);
+  if (module == nullptr) return std::nullopt;
+  optimise(*module, *machine);
+  result.text = print_ptx(*module, *machine);
   if (result.manifest.cluster_size > 1) add_cluster_size(result.text, result.manifest.cluster_size);
   return result;
 }
@@ -118,14 +130,12 @@ std::optional<Ptx> emit(const ir::Kernel& kernel, const Options& options, Diagno
 std::optional<std::string> emit_llvm(const ir::Kernel& kernel, const Options& options, Diagnostics& diags) {
   const std::unique_ptr<llvm::TargetMachine> machine = make_target(options.target);
   llvm::LLVMContext context;
-  llvm::Module module(kernel.name, context);
-  module.setTargetTriple(triple);
-  module.setDataLayout(machine->createDataLayout());
   Manifest manifest;
-  if (!fill(module, kernel, options, manifest, diags)) return std::nullopt;
+  const std::unique_ptr<llvm::Module> module = lower(context, *machine, kernel, options, manifest, diags);
+  if (module == nullptr) return std::nullopt;
   std::string text;
   llvm::raw_string_ostream out(text);
-  module.print(out, nullptr);
+  module->print(out, nullptr);
   return text;
 }
 

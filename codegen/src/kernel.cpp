@@ -18,9 +18,11 @@ int first_free_barrier(const ir::Kernel& kernel) {
 
 }  // namespace
 
-Lowering::Lowering(const ir::Kernel& kernel, const Options& options, llvm::Module& module, Manifest& manifest)
+Lowering::Lowering(const ir::Kernel& kernel, const Options& options, std::set<const ir::Inst*>& by_lanes,
+                   llvm::Module& module, Manifest& manifest)
     : kernel_(kernel),
       options_(options),
+      by_lanes_(by_lanes),
       module_(module),
       manifest_(manifest),
       builder_(module.getContext()),

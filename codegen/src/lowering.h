@@ -37,7 +37,10 @@ using Builder = llvm::IRBuilder<>;
 
 class Lowering {
  public:
-  Lowering(const ir::Kernel& kernel, const Options& options, llvm::Module& module, Manifest& manifest);
+  /// `by_lanes`: copies that the copy engine cannot make, as far as known. The lowering counts on it, and adds what it
+  /// finds: then it has to be done again.
+  Lowering(const ir::Kernel& kernel, const Options& options, std::set<const ir::Inst*>& by_lanes, llvm::Module& module,
+           Manifest& manifest);
   void run();
 
   // ---- shared by the lowering of operations -------------------------------------------------------------------
@@ -97,6 +100,7 @@ class Lowering {
   void before_async(int root, bool writes);  ///< the copy engine or an MMA is about to access the memory
   void before_signal();                      ///< somebody else is told that earlier accesses are done
   [[nodiscard]] Pending accesses_of(const ir::Region& region) const;
+  void add_accesses(const ir::Inst& inst, Pending& all) const;
   static constexpr int scratch_root = 0;
 
   // rearrange.cpp
@@ -153,6 +157,8 @@ class Lowering {
   // memory.cpp: without regard to the order of accesses
   Tile load_tile(const Ref& ref, const Layout& layout, const Tile* mask, bool clipped);
   void store_tile(const Ref& ref, const Tile& tile, const Tile* mask, bool clipped);
+  /// By stmatrix; false where that does not fit.
+  bool store_matrices(const Ref& ref, const Tile& tile);
   static Layout memory_layout(const ir::Shape& shape, ir::Dtype dtype);
 
   // one function an operation or family; see lower.cpp
@@ -232,6 +238,7 @@ class Lowering {
 
   const ir::Kernel& kernel_;
   const Options& options_;
+  std::set<const ir::Inst*>& by_lanes_;
   llvm::Module& module_;
   Manifest& manifest_;
   Builder builder_;

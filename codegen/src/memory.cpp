@@ -173,6 +173,47 @@ void Lowering::store_tile(const Ref& ref, const Tile& tile, const Tile* mask, bo
   }
 }
 
+/// The lanes' parts in stmatrix.x4: lane l gives the address of row l % 16 of one half of 16 columns.
+static Layout matrix_rows(const Layout& fragment) {
+  Layout rows{fragment.shape, {}, {}};
+  for (const std::int64_t row : {1, 2, 4, 8}) rows.lanes.push_back({row, 0});
+  rows.lanes.push_back({0, 8});
+  for (const std::int64_t row : {16, 32}) rows.lanes.push_back({row, 0});
+  // Columns 1 and 8 and row 8 are the fragment's own; what else its registers hold is another matrix.
+  for (const Coords& basis : fragment.registers) {
+    if (basis[0] != 8 && basis[1] != 1 && basis[1] != 8) rows.registers.push_back(basis);
+  }
+  return rows;
+}
+
+bool Lowering::store_matrices(const Ref& ref, const Tile& tile) {
+  constexpr int registers_of_matrices = 8;  // of four 8x8 matrices of 16-bit elements
+  const ir::Shape& shape = tile.layout.shape;
+  if (ref.root->space != Space::smem || ref.peer != nullptr || ir::byte_size(tile.dtype) != 2 ||
+      options_.target.sm < 90)
+    return false;
+  if (shape.size() != 2 || shape[0] % 64 != 0 || shape[1] % 16 != 0 || tile.layout != accumulator(shape)) return false;
+  // The address of eight elements that lie side by side, as a check of what stmatrix needs.
+  Layout eight = strided(shape, 8);
+  ElementPointers check(*this, ref, eight);
+  if (check.vector() < 8) return false;
+  const Layout rows = matrix_rows(tile.layout);
+  ElementPointers pointers(*this, ref, rows);
+  for (int matrix = 0; matrix < rows.register_count(); ++matrix) {
+    if (!rows.exists(matrix)) continue;
+    std::vector<llvm::Value*> args{b().CreatePtrToInt(pointers(matrix), b().getInt32Ty())};
+    for (int reg = 0; reg < registers_of_matrices; reg += 2) {
+      const auto at = static_cast<std::size_t>(matrix * registers_of_matrices + reg);
+      llvm::Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(llvm_type(tile.dtype), 2));
+      pair = b().CreateInsertElement(pair, tile.registers[at], std::uint64_t{0});
+      pair = b().CreateInsertElement(pair, tile.registers[at + 1], std::uint64_t{1});
+      args.push_back(b().CreateBitCast(pair, b().getInt32Ty()));
+    }
+    assembly("stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};", "r,r,r,r,r", args);
+  }
+  return true;
+}
+
 /// A good layout for moving a tile of this shape to or from memory.
 Layout Lowering::memory_layout(const ir::Shape& shape, Dtype dtype) {
   std::int64_t vector = 16 / ir::byte_size(dtype);
@@ -202,8 +243,9 @@ void Lowering::lower_store(const ir::Inst& inst) {
                         : to.axes.empty()     ? replicated({})
                                               : memory_layout(to.shape(), to.root->dtype);
   if (to.root->space == Space::acc) return write_accumulator(to, tile_in(value, accumulator(to.shape())));
+  const Tile elements = tile_in(value, layout);
   before_write(to.root->id);
-  store_tile(to, tile_in(value, layout), nullptr, false);
+  if (!store_matrices(to, elements)) store_tile(to, elements, nullptr, false);
 }
 
 void Lowering::lower_load_masked(const ir::Inst& inst) {

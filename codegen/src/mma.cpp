@@ -83,7 +83,7 @@ class Operand {
     if (column_bytes % (k_major_ ? 32 : panel_) != 0 && (panel_ != 16 || column_bytes % 16 != 0))
       l.unsupported(inst, "an operand that starts within a swizzled row");
     whole_panels_ = offsets_.starts_panel(ref);
-    base_ = l.b().CreateAdd(root.offset, whole_panels_ ? offsets_.start(l, ref) : l.i32(0));
+    if (whole_panels_) base_ = at(l.b().CreateAdd(root.offset, offsets_.start(l, ref)));
   }
   [[nodiscard]] bool k_major() const { return k_major_; }
 
@@ -93,20 +93,20 @@ class Operand {
     Coords more(ref_.root->static_extents.size(), 0);
     more[along_] = along;
     more[k_] = k;
-    llvm::Value* offset = nullptr;
-    if (whole_panels_) {
-      offset = b.CreateAdd(base_, l_.i32(offsets_.of(more)));
-    } else {
-      std::vector<llvm::Value*> coords;
-      for (std::size_t i = 0; i < more.size(); ++i)
-        coords.push_back(b.CreateAdd(l_.narrow(ref_.starts[i]), l_.i32(more[i])));
-      offset = b.CreateAdd(base_, offsets_.of(l_, coords));
-    }
-    llvm::Value* address = b.CreateAnd(b.CreateLShr(l_.shared_address(offset), 4), 0x3fff);
-    return b.CreateOr(b.CreateZExt(address, b.getInt64Ty()), l_.i64(strides()));
+    // Offsets count in 16 bytes and stay within the field, so they can be added to a descriptor made once.
+    if (whole_panels_) return b.CreateAdd(base_, l_.i64(offsets_.of(more) >> 4));
+    std::vector<llvm::Value*> coords;
+    for (std::size_t i = 0; i < more.size(); ++i)
+      coords.push_back(b.CreateAdd(l_.narrow(ref_.starts[i]), l_.i32(more[i])));
+    return at(b.CreateAdd(ref_.root->offset, offsets_.of(l_, coords)));
   }
 
  private:
+  llvm::Value* at(llvm::Value* offset) {
+    Builder& b = l_.b();
+    llvm::Value* address = b.CreateAnd(b.CreateLShr(l_.shared_address(offset), 4), 0x3fff);
+    return b.CreateOr(b.CreateZExt(address, b.getInt64Ty()), l_.i64(strides()));
+  }
   [[nodiscard]] std::int64_t strides() const {
     std::int64_t leading = 16, stride = std::int64_t{8} * panel_, kind = 0;
     if (panel_ == 128) kind = 1;
@@ -128,7 +128,7 @@ class Operand {
   std::int64_t element_bytes_ = 0, rows_ = 0;
   int panel_ = 0;
   bool k_major_ = false, whole_panels_ = false;
-  llvm::Value* base_ = nullptr;
+  llvm::Value* base_ = nullptr;  ///< descriptor of the view's start
 };
 
 std::string register_list(std::size_t first, std::size_t count) {

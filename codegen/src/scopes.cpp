@@ -111,6 +111,7 @@ void Lowering::lower_alloc(const ir::Inst& inst) {
   switch (made.space) {
     case Space::smem:
       root.offset = i32(root.buffer->offset);
+      root.alignment = ir::shared_alignment;
       root.layout = root.buffer->layout;
       break;
     case Space::barrier:
